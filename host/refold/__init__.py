@@ -1,0 +1,96 @@
+"""refold keeps a long model conversation inside a bounded window and never loses the conversation.
+
+What extensions and host apps import; nothing else of this package is public.
+"""
+
+from __future__ import annotations
+
+from refold.hookspecs import hookimpl, hookspec
+from refold.values.contexts import (
+    CompactionStrategy,
+    Context,
+    Delegate,
+    Fold,
+    FoldPlugin,
+    Fork,
+    History,
+    Prior,
+    Reducer,
+    Work,
+    Writer,
+)
+from refold.values.errors import (
+    Busy,
+    CompactionFailed,
+    NotFound,
+    ProjectionFailed,
+    RefoldError,
+    Refused,
+    SummaryFailed,
+    SummaryRejected,
+    Superseded,
+    Vetoed,
+)
+from refold.values.inputs import Fact, Input, Note, Observation, Projection, Rows, Section
+from refold.values.manifest import Manifest
+from refold.values.outcome import Applied, Blocked, Demand, Event, Nothing, Outcome, Summary
+from refold.values.rows import Call, Cut, Image, Replay, Row, RowRange, SourceRef
+from refold.values.sizes import Measured, Model, Sizing, Window
+from refold.values.tools import Command, ContextBlock, Importer, Tool, ToolTraits
+
+__all__ = [
+    "Applied",
+    "Blocked",
+    "Busy",
+    "Call",
+    "Command",
+    "CompactionFailed",
+    "CompactionStrategy",
+    "Context",
+    "ContextBlock",
+    "Cut",
+    "Delegate",
+    "Demand",
+    "Event",
+    "Fact",
+    "Fold",
+    "FoldPlugin",
+    "Fork",
+    "History",
+    "Image",
+    "Importer",
+    "Input",
+    "Manifest",
+    "Measured",
+    "Model",
+    "NotFound",
+    "Note",
+    "Nothing",
+    "Observation",
+    "Outcome",
+    "Prior",
+    "Projection",
+    "ProjectionFailed",
+    "Reducer",
+    "RefoldError",
+    "Refused",
+    "Replay",
+    "Row",
+    "RowRange",
+    "Rows",
+    "Section",
+    "Sizing",
+    "SourceRef",
+    "Summary",
+    "SummaryFailed",
+    "SummaryRejected",
+    "Superseded",
+    "Tool",
+    "ToolTraits",
+    "Vetoed",
+    "Window",
+    "Work",
+    "Writer",
+    "hookimpl",
+    "hookspec",
+]

@@ -1,0 +1,186 @@
+"""The contract between host and extensions: one hookspec a capability.
+
+An extension is the object behind one entry point in the group `refold.extensions`; it implements the hooks it needs:
+
+    from refold import Manifest, hookimpl
+
+    @hookimpl
+    def manifest() -> Manifest:
+        return Manifest(id="keep-last", title="Keep last", summary="Shows the newest turns only")
+
+Each extension has a plugin manager of its own, so a hook is asked of one extension at a time, its result has an owner,
+and a raise costs that extension alone. A hook without an answer returns None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pluggy
+
+from refold.values.contexts import CompactionStrategy, Context, FoldPlugin, Fork, Reducer, Work
+from refold.values.inputs import Fact, Projection
+from refold.values.manifest import Manifest
+from refold.values.outcome import Event
+from refold.values.rows import Image
+from refold.values.tools import Command, ContextBlock, Importer, Tool
+
+NAME = "refold"
+GROUP = "refold.extensions"
+
+hookspec = pluggy.HookspecMarker(NAME)
+hookimpl = pluggy.HookimplMarker(NAME)
+
+
+class Hooks:
+    """Every hook, in the order of a session's life. All are `firstresult`."""
+
+    # Read when a composition is built: no session, no I/O. A raise switches the extension off and says why.
+
+    @hookspec(firstresult=True)
+    def manifest(self) -> Manifest:  # type: ignore[empty-body]
+        """Who the extension is. Called once, right after its module is imported; required.
+
+        It must be quick and free of I/O. A raise, a missing manifest, or an id other than the entry point's name
+        switches the extension off.
+
+            @hookimpl
+            def manifest() -> Manifest:
+                return Manifest(id="keep-last", title="Keep last", summary="Shows the newest turns", default=False)
+        """
+
+    @hookspec(firstresult=True)
+    def migrations(self) -> Sequence[str]:  # type: ignore[empty-body]
+        """SQL scripts, oldest first, that build the extension's tables; script n takes them from version n to n+1.
+
+        Run once each, for every healthy installed extension, on or off. Every table's name begins with the store
+        name, and one with session data has `session TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE`.
+        Never change a script that was released: append one. A script that fails is rolled back and switches the
+        extension off.
+
+            @hookimpl
+            def migrations() -> list[str]:
+                return ["CREATE TABLE keep_last_state(session TEXT NOT NULL PRIMARY KEY"
+                        " REFERENCES sessions(id) ON DELETE CASCADE, seq INTEGER NOT NULL, tokens INTEGER NOT NULL)"]
+        """
+
+    @hookspec(firstresult=True)
+    def compaction_strategy(self) -> CompactionStrategy:  # type: ignore[empty-body]
+        """The strategy, for an extension that is one. Exactly one strategy is enabled in a session.
+
+        The object serves all sessions and threads and holds no state.
+
+            @hookimpl
+            def compaction_strategy() -> CompactionStrategy:
+                return KeepLast()
+        """
+
+    @hookspec(firstresult=True)
+    def fold_plugin(self) -> FoldPlugin:  # type: ignore[empty-body]
+        """A list of stored folds, for other strategies (`context.prior()`) and for `show`, `tree` and `export`.
+
+        @hookimpl
+        def fold_plugin() -> FoldPlugin:
+            return Blocks()
+        """
+
+    @hookspec(firstresult=True)
+    def reducer(self) -> Reducer:  # type: ignore[empty-body]
+        """Shortens rows after a strategy projected them. Calls stay paired, refs stay, the transcript is untouched.
+
+        @hookimpl
+        def reducer() -> Reducer:
+            return Superseded()
+        """
+
+    @hookspec(firstresult=True)
+    def tools(self) -> Sequence[Tool]:  # type: ignore[empty-body]
+        """Read-only tools for the model. On a collision of names the earlier extension in registry order wins.
+
+        @hookimpl
+        def tools() -> list[Tool]:
+            return [Tool(name="transcript_grep", description="Find text in the transcript.",
+                         parameters={"type": "object", "properties": {"text": {"type": "string"}}},
+                         call=lambda context, arguments: grep(context, arguments["text"]))]
+        """
+
+    @hookspec(firstresult=True)
+    def commands(self) -> Sequence[Command]:  # type: ignore[empty-body]
+        """Commands: `/keep-last status` in a console, `refold keep-last status` in a shell.
+
+        @hookimpl
+        def commands() -> list[Command]:
+            return [Command(name="keep-last status", summary="What is shown", parameters={}, run=status)]
+        """
+
+    @hookspec(firstresult=True)
+    def importers(self) -> Sequence[Importer]:  # type: ignore[empty-body]
+        """Formats that `refold import` reads besides the host's own.
+
+        @hookimpl
+        def importers() -> list[Importer]:
+            return [Importer(format="my-agent", detect=lambda head: head.startswith(b"MYAGENT"), rows=read)]
+        """
+
+    # Called in a session, bound to the extension. A raise skips this one call and shows a notice.
+
+    @hookspec(firstresult=True)
+    def context_blocks(self, context: Context) -> Sequence[ContextBlock]:  # type: ignore[empty-body]
+        """Parts of the system prompt. They are never compacted, and a change waits for the next compaction.
+
+        @hookimpl
+        def context_blocks(context: Context) -> list[ContextBlock]:
+            return [ContextBlock(id="rules", label="House rules", text="Answer in English.")]
+        """
+
+    @hookspec(firstresult=True)
+    def image_bytes(self, context: Work, image: Image) -> bytes:  # type: ignore[empty-body]
+        """The bytes of a picture whose `owner` is this extension. Equal keys must give equal bytes.
+
+        It may `read`, and `commit` to a cache table; that commit never moves the store's revision.
+
+            @hookimpl
+            def image_bytes(context: Work, image: Image) -> bytes:
+                return render(image.key)
+        """
+
+    @hookspec(firstresult=True)
+    def observe(self, context: Context, projection: Projection) -> Sequence[Fact]:  # type: ignore[empty-body]
+        """Lines for `/context`, after a request was prepared.
+
+        @hookimpl
+        def observe(context: Context, projection: Projection) -> list[Fact]:
+            return [Fact("sections", str(len(projection.sections)))]
+        """
+
+    @hookspec(firstresult=True)
+    def pre_compact(self, context: Context, event: Event) -> str | None:
+        """Before a compaction folds `event.rows`. A returned text is a veto, and its reason.
+
+        @hookimpl
+        def pre_compact(context: Context, event: Event) -> str | None:
+            return "a deployment is running" if deploying() else None
+        """
+
+    @hookspec(firstresult=True)
+    def post_compact(self, context: Work, event: Event) -> None:
+        """After a compaction was committed (`event.outcome`), before the request is projected again.
+
+        @hookimpl
+        def post_compact(context: Work, event: Event) -> None:
+            context.commit(lambda writer: writer.execute("DELETE FROM keep_last_cache WHERE session=?",
+                                                         context.session))
+        """
+
+    @hookspec(firstresult=True)
+    def session_forked(self, fork: Fork) -> None:
+        """A session was forked: copy state whose rows came along. A seq keeps its number in the branch.
+
+        Called for every healthy installed extension, on or off, inside the fork's transaction; a raise undoes this
+        extension's copy alone.
+
+            @hookimpl
+            def session_forked(fork: Fork) -> None:
+                fork.write.execute("INSERT INTO keep_last_state SELECT ?, seq, tokens FROM keep_last_state"
+                                   " WHERE session=? AND seq<=?", fork.target, fork.source, fork.at)
+        """

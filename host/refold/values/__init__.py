@@ -1,0 +1,1 @@
+"""Frozen values of the contract. No I/O; this package imports nothing else of refold."""

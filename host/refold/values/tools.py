@@ -1,0 +1,80 @@
+"""What extensions contribute besides strategies: tools, commands, importers, context blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from attrs import frozen
+
+from refold.values.rows import Row
+
+if TYPE_CHECKING:
+    from refold.values.contexts import Context, Work
+
+
+@frozen
+class ToolTraits:
+    """What a tool does, by the names of the arguments that say to what.
+
+    `reads`, `searches` and `lists` name the argument that holds the target of a call whose result can be had again;
+    `writes` names the arguments that hold targets it changes; `action`: it acts on the world; `pins` names the
+    argument by which a call asks for its result to be kept. An unknown tool has no traits and is never cleared as if
+    it could be read again.
+    """
+
+    reads: str | None = None
+    searches: str | None = None
+    lists: str | None = None
+    writes: tuple[str, ...] = ()
+    action: bool = False
+    pins: str | None = None
+
+
+@frozen
+class Tool:
+    """A read-only tool that an extension offers to the model. `parameters` is a JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    call: Callable[[Context, Mapping[str, Any]], str]
+    traits: ToolTraits = ToolTraits()
+
+
+@frozen
+class Command:
+    """`/name` in a console and `refold name` in a shell, from one definition.
+
+    The first word of `name` is the extension's id or store name. `parameters` is a JSON schema of the arguments;
+    `run` returns what `--json` prints.
+    """
+
+    name: str
+    summary: str
+    parameters: Mapping[str, Any]
+    run: Callable[[Work, Mapping[str, Any]], Mapping[str, Any]]
+
+
+@frozen
+class Importer:
+    """Reads session files of one format.
+
+    `detect` gets the first 64 KiB of a file. `rows` yields rows in order, or a `str` that says why the line just
+    read was skipped. A row's `ref.session` is the file's own name for the session; further names are child sessions,
+    and a `spawned` event row whose text is such a name marks where the child began. The host gives the durable
+    refs, turns and steps; an image's bytes travel in its key as a `data:` URL.
+    """
+
+    format: str
+    detect: Callable[[bytes], bool]
+    rows: Callable[[BinaryIO], Iterable[Row | str]]
+
+
+@frozen
+class ContextBlock:
+    """A part of the system prompt that an extension adds."""
+
+    id: str
+    label: str
+    text: str

@@ -38,7 +38,7 @@ class Hooks:
     # Read when a composition is built: no session, no I/O. A raise switches the extension off and says why.
 
     @hookspec(firstresult=True)
-    def manifest(self) -> Manifest:  # type: ignore[empty-body]
+    def manifest(self) -> Manifest | None:
         """Who the extension is. Called once, right after its module is imported; required.
 
         It must be quick and free of I/O. A raise, a missing manifest, or an id other than the entry point's name
@@ -50,7 +50,7 @@ class Hooks:
         """
 
     @hookspec(firstresult=True)
-    def migrations(self) -> Sequence[str]:  # type: ignore[empty-body]
+    def migrations(self) -> Sequence[str] | None:
         """SQL scripts, oldest first, that build the extension's tables; script n takes them from version n to n+1.
 
         Run once each, for every healthy installed extension, on or off. Every table's name begins with the store
@@ -65,7 +65,7 @@ class Hooks:
         """
 
     @hookspec(firstresult=True)
-    def compaction_strategy(self) -> CompactionStrategy:  # type: ignore[empty-body]
+    def compaction_strategy(self) -> CompactionStrategy | None:
         """The strategy, for an extension that is one. Exactly one strategy is enabled in a session.
 
         The object serves all sessions and threads and holds no state.
@@ -76,7 +76,7 @@ class Hooks:
         """
 
     @hookspec(firstresult=True)
-    def fold_plugin(self) -> FoldPlugin:  # type: ignore[empty-body]
+    def fold_plugin(self) -> FoldPlugin | None:
         """A list of stored folds, for other strategies (`context.prior()`) and for `show`, `tree` and `export`.
 
         @hookimpl
@@ -85,7 +85,7 @@ class Hooks:
         """
 
     @hookspec(firstresult=True)
-    def reducer(self) -> Reducer:  # type: ignore[empty-body]
+    def reducer(self) -> Reducer | None:
         """Shortens rows after a strategy projected them. Calls stay paired, refs stay, the transcript is untouched.
 
         @hookimpl
@@ -94,7 +94,7 @@ class Hooks:
         """
 
     @hookspec(firstresult=True)
-    def tools(self) -> Sequence[Tool]:  # type: ignore[empty-body]
+    def tools(self) -> Sequence[Tool] | None:
         """Read-only tools for the model. On a collision of names the earlier extension in registry order wins.
 
         @hookimpl
@@ -105,7 +105,7 @@ class Hooks:
         """
 
     @hookspec(firstresult=True)
-    def commands(self) -> Sequence[Command]:  # type: ignore[empty-body]
+    def commands(self) -> Sequence[Command] | None:
         """Commands: `/keep-last status` in a console, `refold keep-last status` in a shell.
 
         @hookimpl
@@ -114,7 +114,7 @@ class Hooks:
         """
 
     @hookspec(firstresult=True)
-    def importers(self) -> Sequence[Importer]:  # type: ignore[empty-body]
+    def importers(self) -> Sequence[Importer] | None:
         """Formats that `refold import` reads besides the host's own.
 
         @hookimpl
@@ -125,7 +125,7 @@ class Hooks:
     # Called in a session, bound to the extension. A raise skips this one call and shows a notice.
 
     @hookspec(firstresult=True)
-    def context_blocks(self, context: Context) -> Sequence[ContextBlock]:  # type: ignore[empty-body]
+    def context_blocks(self, context: Context) -> Sequence[ContextBlock] | None:
         """Parts of the system prompt. They are never compacted, and a change waits for the next compaction.
 
         @hookimpl
@@ -134,7 +134,7 @@ class Hooks:
         """
 
     @hookspec(firstresult=True)
-    def image_bytes(self, context: Work, image: Image) -> bytes:  # type: ignore[empty-body]
+    def image_bytes(self, context: Work, image: Image) -> bytes | None:
         """The bytes of a picture whose `owner` is this extension. Equal keys must give equal bytes.
 
         It may `read`, and `commit` to a cache table; that commit never moves the store's revision.
@@ -145,7 +145,7 @@ class Hooks:
         """
 
     @hookspec(firstresult=True)
-    def observe(self, context: Context, projection: Projection) -> Sequence[Fact]:  # type: ignore[empty-body]
+    def observe(self, context: Context, projection: Projection) -> Sequence[Fact] | None:
         """Lines for `/context`, after a request was prepared.
 
         @hookimpl

@@ -1,0 +1,64 @@
+"""Prints docs/hooks.md from the hookspecs, so that the page and the code cannot disagree.
+
+python docs/hooks.py > docs/hooks.md
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+
+from refold.hookspecs import Hooks
+
+INTRODUCTION = """\
+# Hooks
+
+An extension is the object behind one entry point in the group `refold.extensions`; usually a module. It implements the
+hooks it needs with `@hookimpl` and leaves the others out. `manifest` is the only one required. Each hook names when the
+host calls it, what it may do, and shows an example. Take only the arguments you need; new ones may be added.
+
+The values in these signatures are exported by `refold` and documented where they are defined (`help(refold.Section)`).
+This page is generated: `python docs/hooks.py > docs/hooks.md`.
+"""
+
+
+def page() -> str:
+    """The whole page as Markdown."""
+    parts = [INTRODUCTION]
+    for name, hook in vars(Hooks).items():
+        if not name.startswith("_"):
+            parts.append(f"## {name}{signature(hook)}\n\n{body(text(hook))}")
+    return "\n".join(parts)
+
+
+def signature(hook: object) -> str:
+    """The hook's signature as an extension writes it, without `self`."""
+    whole = str(inspect.signature(hook)).replace("'", "")  # type: ignore[arg-type]
+    return whole.replace("(self, ", "(").replace("(self)", "()")
+
+
+def text(hook: object) -> str:
+    """The docstring without the indent of a method's body; `inspect.getdoc` would also take an example's own indent."""
+    return "\n".join(line.removeprefix(" " * 8) for line in (hook.__doc__ or "").rstrip().splitlines())
+
+
+def body(text: str) -> str:
+    """A docstring as Markdown: indented examples become code blocks."""
+    lines: list[str] = []
+    code = False
+    for line in [*text.splitlines(), ""]:
+        indented = line.startswith("    ")
+        if indented and not code:
+            lines.append("```python")
+            code = True
+        elif code and line and not indented:
+            lines.append("```\n")
+            code = False
+        lines.append(line.removeprefix("    ") if code else line)
+    while lines and not lines[-1]:
+        lines.pop()
+    return "\n".join([*lines, "```"] if code else lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

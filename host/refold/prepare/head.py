@@ -1,0 +1,74 @@
+"""What stands before the history in every request, and stays as it was sent until the next compaction.
+
+A system prompt or context block that changes would rewrite the first bytes of the request and cost the prompt cache.
+So the head that was sent is kept, and a change is told in a short note behind the rows it came after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from attrs import evolve, field, frozen
+
+from refold.values.tools import ContextBlock
+
+NOTE_CHARACTERS = 2_000
+"""A changed text is quoted up to this length."""
+
+
+@frozen
+class Head:
+    """A system prompt with context blocks, in the order they are sent."""
+
+    system: str = ""
+    blocks: tuple[ContextBlock, ...] = ()
+
+    def text(self) -> str:
+        """The system prompt as it is sent: the host app's words, then one part a context block."""
+        parts = [self.system] if self.system.strip() else []
+        parts += [f"# {block.label}\n\n{block.text}" for block in self.blocks if block.text.strip()]
+        return "\n\n".join(parts)
+
+
+@frozen
+class Pinned:
+    """The head that requests carry since compaction number `compaction`, the one that is current, and the notes
+    (row to text) that told of changes."""
+
+    sent: Head
+    current: Head
+    compaction: int
+    notes: Mapping[int, str] = field(factory=dict)
+
+
+def pin(stored: Pinned | None, current: Head, compaction: int, upto: int) -> Pinned:
+    """What the next request carries, with rows up to `upto`: a new head at the start and after each compaction, else
+    the pinned one, and a note when `current` is not what the model was told last."""
+    if stored is None or stored.compaction != compaction:
+        return Pinned(current, current, compaction)
+    if stored.current == current:
+        return stored
+    notes = dict(stored.notes)
+    told = notes.pop(upto, None)
+    note = _note(stored.current, current)
+    notes[upto] = f"{told}\n{note}" if told else note
+    return evolve(stored, current=current, notes=notes)
+
+
+def _note(before: Head, after: Head) -> str:
+    lines = ["[context changed; this replaces what the system prompt says about it]"]
+    if before.system != after.system:
+        lines.append(f"system prompt:\n{_clip(after.system) or '(none)'}")
+    lines += _blocks(before.blocks, after.blocks)
+    return "\n".join(lines)
+
+
+def _blocks(before: Sequence[ContextBlock], after: Sequence[ContextBlock]) -> list[str]:
+    old = {block.id: block for block in before}
+    new = {block.id: block for block in after}
+    changed = [f"{block.label}:\n{_clip(block.text)}" for block in after if old.get(block.id) != block]
+    return changed + [f"{block.label}: removed" for block in before if block.id not in new]
+
+
+def _clip(text: str) -> str:
+    return text if len(text) <= NOTE_CHARACTERS else text[:NOTE_CHARACTERS] + " […]"

@@ -1,0 +1,96 @@
+"""The record of one prepared request, for `/context`: notes by content and row ranges, never the encoded request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+import orjson
+from attrs import field, frozen
+
+from refold.values.inputs import Fact, Input
+from refold.values.rows import RowRange
+from refold.values.sizes import Model
+
+if TYPE_CHECKING:
+    from cattrs import Converter
+
+FORMAT = 1
+
+
+@frozen
+class Part:
+    """One section of the request as it was sent.
+
+    `text` is set for what is not made of inputs (system prompt, context block, tool schemas). `items` counts
+    messages, `bytes` UTF-8 bytes of their text, `characters` the length of the section as `/context` pages it.
+    `covers` are the rows that it stands for, or shows.
+    """
+
+    id: str
+    label: str
+    kind: str
+    source: str
+    items: int
+    bytes: int
+    characters: int
+    tokens: int
+    preview: str
+    text: str | None = None
+    inputs: tuple[Input, ...] = ()
+    covers: RowRange | None = None
+
+
+@frozen
+class Snapshot:
+    """What `/context` shows of a request, estimate and provider's count apart.
+
+    `changed` names why this request does not extend the one before it (empty: it does, or it is the first).
+    `estimated` and `reported` are tokens of the whole request; `before_items` and `after_items` count messages
+    without and with compaction.
+    """
+
+    captured_at: str
+    strategy: str | None
+    status: str
+    source: str
+    model: Model
+    window: int | None
+    window_source: str
+    trigger: int | None
+    automatic: str
+    upto: int
+    compaction: int
+    compacted: bool
+    estimated: int
+    before_items: int
+    after_items: int
+    parts: tuple[Part, ...]
+    notes: Mapping[int, str] = field(factory=dict)
+    facts: tuple[Fact, ...] = ()
+    notices: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    reported: int | None = None
+    reported_cached: int | None = None
+
+
+def dump(snapshot: Snapshot) -> str:
+    """The snapshot as JSON text, as it is stored. Opaque payloads are left out."""
+    return orjson.dumps({"format": FORMAT, **_converter().unstructure(snapshot)}).decode()
+
+
+def load(text: str) -> Snapshot | None:
+    """The stored snapshot; None when another version of refold wrote it."""
+    data = orjson.loads(text)
+    return _converter().structure(data, Snapshot) if data.get("format") == FORMAT else None
+
+
+@cache
+def _converter() -> Converter:
+    from cattrs.preconf.orjson import make_converter
+    from cattrs.strategies import configure_tagged_union
+
+    converter = make_converter()
+    configure_tagged_union(Input, converter)
+    return converter

@@ -27,7 +27,7 @@ def page() -> str:
     parts = [INTRODUCTION]
     for name, hook in vars(Hooks).items():
         if not name.startswith("_"):
-            parts.append(f"## {name}{signature(hook)}\n\n{body(text(hook))}")
+            parts.append(f"## {name}{signature(hook)}\n\n{body(inspect.getdoc(hook) or '')}")
     return "\n".join(parts)
 
 
@@ -35,11 +35,6 @@ def signature(hook: object) -> str:
     """The hook's signature as an extension writes it, without `self`."""
     whole = str(inspect.signature(hook)).replace("'", "")  # type: ignore[arg-type]
     return whole.replace("(self, ", "(").replace("(self)", "()")
-
-
-def text(hook: object) -> str:
-    """The docstring without the indent of a method's body; `inspect.getdoc` would also take an example's own indent."""
-    return "\n".join(line.removeprefix(" " * 8) for line in (hook.__doc__ or "").rstrip().splitlines())
 
 
 def body(text: str) -> str:

@@ -44,6 +44,8 @@ class Hooks:
         It must be quick and free of I/O. A raise, a missing manifest, or an id other than the entry point's name
         switches the extension off.
 
+        Example:
+
             @hookimpl
             def manifest() -> Manifest:
                 return Manifest(id="keep-last", title="Keep last", summary="Shows the newest turns", default=False)
@@ -58,6 +60,8 @@ class Hooks:
         Never change a script that was released: append one. A script that fails is rolled back and switches the
         extension off.
 
+        Example:
+
             @hookimpl
             def migrations() -> list[str]:
                 return ["CREATE TABLE keep_last_state(session TEXT NOT NULL PRIMARY KEY"
@@ -70,6 +74,8 @@ class Hooks:
 
         The object serves all sessions and threads and holds no state.
 
+        Example:
+
             @hookimpl
             def compaction_strategy() -> CompactionStrategy:
                 return KeepLast()
@@ -79,47 +85,57 @@ class Hooks:
     def fold_plugin(self) -> FoldPlugin | None:
         """A list of stored folds, for other strategies (`context.prior()`) and for `show`, `tree` and `export`.
 
-        @hookimpl
-        def fold_plugin() -> FoldPlugin:
-            return Blocks()
+        Example:
+
+            @hookimpl
+            def fold_plugin() -> FoldPlugin:
+                return Blocks()
         """
 
     @hookspec(firstresult=True)
     def reducer(self) -> Reducer | None:
         """Shortens rows after a strategy projected them. Calls stay paired, refs stay, the transcript is untouched.
 
-        @hookimpl
-        def reducer() -> Reducer:
-            return Superseded()
+        Example:
+
+            @hookimpl
+            def reducer() -> Reducer:
+                return Superseded()
         """
 
     @hookspec(firstresult=True)
     def tools(self) -> Sequence[Tool] | None:
         """Read-only tools for the model. On a collision of names the earlier extension in registry order wins.
 
-        @hookimpl
-        def tools() -> list[Tool]:
-            return [Tool(name="transcript_grep", description="Find text in the transcript.",
-                         parameters={"type": "object", "properties": {"text": {"type": "string"}}},
-                         call=lambda context, arguments: grep(context, arguments["text"]))]
+        Example:
+
+            @hookimpl
+            def tools() -> list[Tool]:
+                return [Tool(name="transcript_grep", description="Find text in the transcript.",
+                             parameters={"type": "object", "properties": {"text": {"type": "string"}}},
+                             call=lambda context, arguments: grep(context, arguments["text"]))]
         """
 
     @hookspec(firstresult=True)
     def commands(self) -> Sequence[Command] | None:
         """Commands: `/keep-last status` in a console, `refold keep-last status` in a shell.
 
-        @hookimpl
-        def commands() -> list[Command]:
-            return [Command(name="keep-last status", summary="What is shown", parameters={}, run=status)]
+        Example:
+
+            @hookimpl
+            def commands() -> list[Command]:
+                return [Command(name="keep-last status", summary="What is shown", parameters={}, run=status)]
         """
 
     @hookspec(firstresult=True)
     def importers(self) -> Sequence[Importer] | None:
         """Formats that `refold import` reads besides the host's own.
 
-        @hookimpl
-        def importers() -> list[Importer]:
-            return [Importer(format="my-agent", detect=lambda head: head.startswith(b"MYAGENT"), rows=read)]
+        Example:
+
+            @hookimpl
+            def importers() -> list[Importer]:
+                return [Importer(format="my-agent", detect=lambda head: head.startswith(b"MYAGENT"), rows=read)]
         """
 
     # Called in a session, bound to the extension. A raise skips this one call and shows a notice.
@@ -128,9 +144,11 @@ class Hooks:
     def context_blocks(self, context: Context) -> Sequence[ContextBlock] | None:
         """Parts of the system prompt. They are never compacted, and a change waits for the next compaction.
 
-        @hookimpl
-        def context_blocks(context: Context) -> list[ContextBlock]:
-            return [ContextBlock(id="rules", label="House rules", text="Answer in English.")]
+        Example:
+
+            @hookimpl
+            def context_blocks(context: Context) -> list[ContextBlock]:
+                return [ContextBlock(id="rules", label="House rules", text="Answer in English.")]
         """
 
     @hookspec(firstresult=True)
@@ -138,6 +156,8 @@ class Hooks:
         """The bytes of a picture whose `owner` is this extension. Equal keys must give equal bytes.
 
         It may `read`, and `commit` to a cache table; that commit never moves the store's revision.
+
+        Example:
 
             @hookimpl
             def image_bytes(context: Work, image: Image) -> bytes:
@@ -148,28 +168,34 @@ class Hooks:
     def observe(self, context: Context, projection: Projection) -> Sequence[Fact] | None:
         """Lines for `/context`, after a request was prepared.
 
-        @hookimpl
-        def observe(context: Context, projection: Projection) -> list[Fact]:
-            return [Fact("sections", str(len(projection.sections)))]
+        Example:
+
+            @hookimpl
+            def observe(context: Context, projection: Projection) -> list[Fact]:
+                return [Fact("sections", str(len(projection.sections)))]
         """
 
     @hookspec(firstresult=True)
     def pre_compact(self, context: Context, event: Event) -> str | None:
         """Before a compaction folds `event.rows`. A returned text is a veto, and its reason.
 
-        @hookimpl
-        def pre_compact(context: Context, event: Event) -> str | None:
-            return "a deployment is running" if deploying() else None
+        Example:
+
+            @hookimpl
+            def pre_compact(context: Context, event: Event) -> str | None:
+                return "a deployment is running" if deploying() else None
         """
 
     @hookspec(firstresult=True)
     def post_compact(self, context: Work, event: Event) -> None:
         """After a compaction was committed (`event.outcome`), before the request is projected again.
 
-        @hookimpl
-        def post_compact(context: Work, event: Event) -> None:
-            context.commit(lambda writer: writer.execute("DELETE FROM keep_last_cache WHERE session=?",
-                                                         context.session))
+        Example:
+
+            @hookimpl
+            def post_compact(context: Work, event: Event) -> None:
+                context.commit(lambda writer: writer.execute("DELETE FROM keep_last_cache WHERE session=?",
+                                                             context.session))
         """
 
     @hookspec(firstresult=True)
@@ -178,6 +204,8 @@ class Hooks:
 
         Called for every healthy installed extension, on or off, inside the fork's transaction; a raise undoes this
         extension's copy alone.
+
+        Example:
 
             @hookimpl
             def session_forked(fork: Fork) -> None:

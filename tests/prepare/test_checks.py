@@ -51,15 +51,22 @@ ILLEGAL = {
     "rows are shown twice": (view(tail(0, 5), tail(4, 9)), facts(), "rows 5-5 are shown twice"),
     "rows are out of order": (view(tail(4, 9), tail(0, 4)), facts(), "out of order"),
     "a cut separates a call from its result": (view(fold(0, 2), tail(2, 9)), facts(), "the cut after row 2 separates"),
-    "a foreign session's rows": (view(Section("t", "t", "tail", (Rows(span(0, 9, "other")),))), facts(), "not in this history"),
+    "a foreign session's rows": (
+        view(Section("t", "t", "tail", (Rows(span(0, 9, "other")),))),
+        facts(),
+        "not in this history",
+    ),
     "rows beyond the history": (view(tail(0, 10)), facts(), "not in this history"),
     "the prompt is folded": (view(fold(0, 9)), facts(), "row 9, the prompt being answered, is not shown"),
     "a short prompt is elided": (view(tail(0, 9, s9="…")), facts(), "no longer than a tenth of the window"),
     "an elision of a row not shown": (view(fold(0, 4), tail(4, 9, s2="…")), facts(), "row 2 is elided but not shown"),
     "an opaque item of another model": (
-        view(Section("r", "r", "replay", (Replay("other", "{}"),), span(0, 4)), tail(4, 9)), facts(), "would go to acme"),
+        view(Section("r", "r", "replay", (Replay("other", "{}"),), span(0, 4)), tail(4, 9)),
+        facts(),
+        "would go to acme",
+    ),
     "two sections with one id": (view(fold(0, 3), fold(3, 4), tail(4, 9)), facts(), "two sections have one id (fold)"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ILLEGAL)

@@ -101,9 +101,15 @@ CASES = {
         [user("hi"), opaque("acme:1:m"), answer("yes")],
         ["user hi", "replay acme:1:m", "assistant yes"],
     ),
-    "another model's opaque item is not sent": ([user("hi"), opaque("other"), answer("yes")], ["user hi", "assistant yes"]),
-    "an opaque item without an answer is not sent": ([user("hi"), opaque("acme:1:m"), user("more")], ["user hi", "user more"]),
-}  # fmt: skip
+    "another model's opaque item is not sent": (
+        [user("hi"), opaque("other"), answer("yes")],
+        ["user hi", "assistant yes"],
+    ),
+    "an opaque item without an answer is not sent": (
+        [user("hi"), opaque("acme:1:m"), user("more")],
+        ["user hi", "user more"],
+    ),
+}
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,0 +1,113 @@
+"""Adds rows to a session: the only place where a row is born. It is never changed afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import get_args
+
+from attrs import evolve
+
+from refold.sizing.estimate import row_tokens
+from refold.transcript.database import Writer
+from refold.transcript.encoding import encode, legible_row, stored_step
+from refold.transcript.images import store_image
+from refold.transcript.sessions import find
+from refold.values.errors import Refused
+from refold.values.rows import Kind, Row, SourceRef
+
+_KINDS = frozenset(get_args(Kind))
+
+
+def append(writer: Writer, session: str, rows: Iterable[Row]) -> list[SourceRef]:
+    """Appends the rows in order, in the writer's transaction; returns their new refs.
+
+    `ref`, `turn` and `step` of the given rows are ignored and given here. The bytes of a picture travel in its key as
+    a `data:` URL (`images.data_url`) and are stored once by digest. An event row opens no turn and counts for nothing.
+    Raises NotFound for a session that does not exist, Refused for an unknown kind.
+    """
+    key = find(writer, session).key
+    newest = writer.one(
+        "SELECT r.seq, r.turn, r.images, r.tokens, substr(b.rest, 1, 40) FROM row r JOIN body b ON b.id=r.body"
+        " WHERE r.session=? ORDER BY r.seq DESC LIMIT 1",
+        key,
+    )
+    seq, turn, images, tokens, rest = newest or (0, 0, 0, 0, "")
+    step = stored_step(rest)
+    refs = []
+    for given in rows:
+        if given.kind not in _KINDS:
+            raise Refused(f"a row of session {session} has the unknown kind {given.kind!r}; nothing was appended")
+        counts = given.kind != "event"
+        seq += 1
+        if counts and given.opens:
+            turn, step = turn + 1, 0
+        elif given.kind == "assistant":
+            step += 1
+        pictures = tuple(store_image(writer, image) for image in given.images)
+        row = legible_row(
+            evolve(
+                given,
+                ref=SourceRef(session, seq),
+                turn=turn,
+                step=step,
+                opens=counts and given.opens,
+                images=pictures,
+            )
+        )
+        if counts:
+            images, tokens = images + len(pictures), tokens + row_tokens(row)
+        stored = encode(row)
+        body = writer.execute(
+            "INSERT INTO body(folding, text, calls, rest) VALUES(?, ?, ?, ?)",
+            stored.folding,
+            stored.text,
+            stored.calls,
+            stored.rest,
+        )
+        writer.execute(
+            "INSERT INTO row(session, seq, body, kind, opens, turn, images, tokens) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+            key,
+            seq,
+            body,
+            row.kind,
+            row.opens,
+            turn,
+            images,
+            tokens,
+        )
+        if row.images:
+            _list_pictures(writer, key, row)
+        if row.event in ("spawned", "joined"):
+            _track_child(writer, key, row)
+        refs.append(row.ref)
+    return refs
+
+
+def _list_pictures(writer: Writer, key: int, row: Row) -> None:
+    for n, image in enumerate(row.images):
+        writer.execute(
+            "INSERT INTO picture(session, seq, n, key, type, width, height, owner) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+            key,
+            row.ref.seq,
+            n,
+            image.key,
+            image.media_type,
+            image.width,
+            image.height,
+            image.owner,
+        )
+
+
+def _track_child(writer: Writer, key: int, row: Row) -> None:
+    """`joined` ends the oldest open `spawned` with the same text: the child's name."""
+    if row.event == "spawned":
+        writer.execute("INSERT INTO spawn(session, seq, child) VALUES(?, ?, ?)", key, row.ref.seq, row.text)
+    else:
+        writer.execute(
+            "UPDATE spawn SET joined=? WHERE session=? AND seq=(SELECT min(seq) FROM spawn"
+            " WHERE session=? AND child=? AND joined IS NULL)",
+            row.ref.seq,
+            key,
+            key,
+            row.text,
+        )

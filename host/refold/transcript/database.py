@@ -1,0 +1,289 @@
+"""Opens the file; hands out read snapshots and write transactions.
+
+Write-ahead log: readers never block and are never blocked, one writer at a time. Every commit is flushed to the disk
+(`synchronous=FULL`): what was acknowledged survives a kill and a power cut.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, cast
+
+import apsw
+
+from refold.transcript import schema
+from refold.transcript.guard import Guard, one_statement, store_name
+from refold.values.errors import Busy, RefoldError, Refused
+
+PATIENCE = 10.0
+"""Seconds that a writer waits for its turn before it reports Busy."""
+LOG_LIMIT = 64 * 1024 * 1024
+"""Bytes that the write-ahead log keeps on disk after it was written back."""
+IDLE_READERS = 4
+
+
+class StoreReader:
+    """SELECTs on the tables of one store. Raises Refused for anything else."""
+
+    def __init__(self, connection: apsw.Connection, guard: Guard, store: str) -> None:
+        self._connection, self._guard, self._store = connection, guard, store_name(store)
+
+    def all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Every row that one statement gives."""
+        if not one_statement(sql):
+            raise Refused(f"SQL of store {self._store} was not run: give one statement at a time")
+        with self._guard.bound(self._store, sql) as marked:
+            return self._connection.execute(marked, cast(Any, values)).fetchall()
+
+    def one(self, sql: str, *values: object) -> tuple[Any, ...] | None:
+        """The first row, or None."""
+        rows = self.all(sql, *values)
+        return rows[0] if rows else None
+
+
+class StoreWriter(StoreReader):
+    """Reads and writes the tables of one store, inside the host's transaction."""
+
+    def execute(self, sql: str, *values: object) -> int:
+        """Runs one statement; returns the row id of the last row inserted on this connection."""
+        self.all(sql, *values)
+        return self._connection.last_insert_rowid()
+
+    def script(self, sql: str) -> None:
+        """Runs a migration: any number of statements, CREATE, ALTER and DROP of the store's own names included."""
+        with self._guard.bound(self._store, sql, tables_too=True) as marked:
+            self._connection.execute(marked, can_cache=False).fetchall()
+
+
+class Reader:
+    """One snapshot. `decoded` counts the rows whose bodies were decoded through it."""
+
+    def __init__(self, connection: apsw.Connection, guard: Guard) -> None:
+        self._connection, self._guard = connection, guard
+        self.decoded = 0
+
+    def all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Every row that the statement gives."""
+        return self._connection.execute(sql, cast(Any, values)).fetchall()
+
+    def one(self, sql: str, *values: object) -> tuple[Any, ...] | None:
+        """The first row, or None."""
+        return self._connection.execute(sql, cast(Any, values)).fetchone()
+
+    def each(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        """The rows one by one, fetched as they are taken; to be read inside this snapshot."""
+        cursor = self._connection.cursor()
+        try:
+            yield from cursor.execute(sql, cast(Any, values))
+        finally:
+            cursor.close()
+
+    def store(self, name: str) -> StoreReader:
+        """The same snapshot, restricted to the tables of an extension's store."""
+        return StoreReader(self._connection, self._guard, name)
+
+
+class Writer(Reader):
+    """One immediate transaction; it reads what it wrote."""
+
+    def execute(self, sql: str, *values: object) -> int:
+        """Runs a statement; returns the row id of the last row inserted on this connection."""
+        self._connection.execute(sql, cast(Any, values)).fetchall()
+        return self._connection.last_insert_rowid()
+
+    def store(self, name: str) -> StoreWriter:
+        """The same transaction, restricted to the tables of an extension's store."""
+        return StoreWriter(self._connection, self._guard, name)
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """Undoes what happened inside when it raises; the transaction around it goes on."""
+        self._connection.execute("SAVEPOINT part")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK TO part")
+            self._connection.execute("RELEASE part")
+            raise
+        self._connection.execute("RELEASE part")
+
+
+class Database:
+    """The file `path`, made with its folder when it is missing (folder 0700, file 0600). Safe to share by threads.
+
+    Raises RefoldError when the file cannot be opened, Refused when a newer refold wrote it.
+
+        with Database(home / "refold.db") as database, database.read() as reader:
+            print(reader.one("SELECT count(*) FROM sessions"))
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._pool_lock, self._idle, self._closed = threading.Lock(), list[Reader](), False
+        self._writing, self._holder = threading.Lock(), 0
+        with self._spoken():
+            _make(path)
+            self._writer = Writer(*_connect(path, read_only=False))
+            schema.establish(self._writer)
+
+    def close(self) -> None:
+        """Closes every idle connection; one in use is closed when it is given back."""
+        with self._pool_lock:
+            self._closed, idle = True, self._idle
+            self._idle = []
+        for reader in idle:
+            reader._connection.close()
+        with self._writing:
+            self._writer._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def read(self) -> Iterator[Reader]:
+        """A snapshot of everything committed by now. It costs no lock, and nobody waits for it."""
+        with self._spoken():
+            reader = self._take()
+            try:
+                reader._connection.execute("BEGIN")
+                reader.one("SELECT 1 FROM sqlite_schema LIMIT 1")  # the first read fixes the snapshot
+                yield reader
+            finally:
+                self._give_back(reader)
+
+    @contextmanager
+    def write(self) -> Iterator[Writer]:
+        """One immediate transaction: committed at the end, undone by a raise. Raises Busy after PATIENCE seconds."""
+        if self._holder == threading.get_ident():
+            raise RuntimeError("a transaction is already open in this thread")
+        if not self._writing.acquire(timeout=PATIENCE):
+            raise _busy(self.path)
+        try:
+            self._holder = threading.get_ident()
+            with self._spoken(), _transaction(self._writer._connection):
+                yield self._writer
+        finally:
+            self._holder = 0
+            self._writing.release()
+
+    def _take(self) -> Reader:
+        with self._pool_lock:
+            if self._closed:
+                raise RefoldError(f"{self.path} was closed; nothing was read; open it again")
+            if self._idle:
+                reader = self._idle.pop()
+                reader.decoded = 0
+                return reader
+        return Reader(*_connect(self.path, read_only=True))
+
+    def _give_back(self, reader: Reader) -> None:
+        if reader._connection.in_transaction:
+            reader._connection.execute("ROLLBACK")
+        with self._pool_lock:
+            if not self._closed and len(self._idle) < IDLE_READERS:
+                self._idle.append(reader)
+                return
+        reader._connection.close()
+
+    @contextmanager
+    def _spoken(self) -> Iterator[None]:
+        """Says failures of the file and of the disk in one line. A mistake in SQL stays what it is."""
+        try:
+            yield
+        except (apsw.BusyError, apsw.LockedError) as error:
+            raise _busy(self.path) from error
+        except apsw.NotADBError as error:
+            raise RefoldError(
+                f"{self.path} is no refold database; it was left as it is; choose another home"
+            ) from error
+        except apsw.CorruptError as error:
+            raise RefoldError(f"{self.path} is damaged ({error}); nothing was written; restore a backup") from error
+        except apsw.FullError as error:
+            raise RefoldError(
+                f"the disk of {self.path} is full; what was committed is kept; free some space"
+            ) from error
+        except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError, apsw.PermissionsError, OSError) as error:
+            if isinstance(error, OSError) and error.filename not in (str(self.path), str(self.path.parent)):
+                raise
+            raise RefoldError(f"{self.path} cannot be used ({error}); what was committed is kept") from error
+
+
+@contextmanager
+def _transaction(connection: apsw.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # a full disk has already undone it
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _busy(path: Path) -> Busy:
+    return Busy(f"{path} was written by others for {PATIENCE:.0f} s; nothing of this was written; try again")
+
+
+def _make(path: Path) -> None:
+    """Makes folder and file, private from their first moment. An existing file is never opened by other means than
+    SQLite's: closing such a descriptor would drop the locks that this process holds."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+def _connect(path: Path, read_only: bool) -> tuple[apsw.Connection, Guard]:
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    connection.set_busy_handler(_waiter())
+    guard = Guard()
+    connection.authorizer = guard
+    connection.execute(f"PRAGMA foreign_keys=ON; PRAGMA synchronous=FULL; PRAGMA journal_size_limit={LOG_LIMIT}")
+    if connection.pragma("foreign_keys") != 1:
+        raise RefoldError("this SQLite was built without foreign keys; nothing was opened; install apsw from a wheel")
+    if read_only:
+        connection.execute("PRAGMA query_only=ON")
+    else:
+        _write_ahead(connection)
+    return connection, guard
+
+
+def _write_ahead(connection: apsw.Connection) -> None:
+    """Two processes that open a new file at once can meet here, where SQLite does not wait by itself."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            if connection.pragma("journal_mode") != "wal":
+                connection.pragma("journal_mode", "wal")
+            return
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
+
+
+def _waiter() -> Callable[[int], bool]:
+    """Asks again every few milliseconds. SQLite's own waiter sleeps up to 100 ms, longer than our transactions last,
+    and so lets a writer starve beside a busy one."""
+    deadline = 0.0
+
+    def wait(attempt: int) -> bool:
+        nonlocal deadline
+        now = time.monotonic()
+        if attempt == 0:
+            deadline = now + PATIENCE
+        time.sleep(0.001 if attempt < 10 else 0.004)
+        return now < deadline
+
+    return wait

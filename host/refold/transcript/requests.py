@@ -1,0 +1,109 @@
+"""What was asked of models: for measuring the next request, and for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import orjson
+from attrs import frozen
+
+from refold.transcript.database import Reader, Writer
+from refold.values.sizes import Measured
+
+RequestKind = Literal["answer", "summary", "native"]
+"""The session's model was asked; a summarizer was; a provider's own compaction was."""
+
+
+@frozen
+class Asked:
+    """One request. `tokens` is the input as the provider counted it (cached tokens included), `usage` all that it
+    reported; None and empty: it did not say. `outcome` is a word: `ok`, or what went wrong. `replaced`: it was asked
+    again in another form, so its figures no longer count."""
+
+    id: int
+    session: str
+    kind: RequestKind
+    model: str
+    upto: int
+    compaction: int
+    tokens: int | None
+    usage: Mapping[str, Any]
+    outcome: str
+    replaced: bool
+
+
+def record(
+    writer: Writer,
+    session: str,
+    kind: RequestKind,
+    model: str,
+    upto: int,
+    compaction: int,
+    *,
+    tokens: int | None = None,
+    usage: Mapping[str, Any] | None = None,
+    outcome: str = "sent",
+) -> int:
+    """Notes a request that held rows up to seq `upto`; returns its id."""
+    return writer.execute(
+        "INSERT INTO request(session, kind, model, upto, compaction, tokens, usage, outcome)"
+        " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+        session,
+        kind,
+        model,
+        upto,
+        compaction,
+        tokens,
+        _json(usage),
+        outcome,
+    )
+
+
+def settle(writer: Writer, id: int, outcome: str, tokens: int | None, usage: Mapping[str, Any] | None = None) -> None:
+    """Notes what came of a request."""
+    writer.execute("UPDATE request SET outcome=?, tokens=?, usage=? WHERE id=?", outcome, tokens, _json(usage), id)
+
+
+def replace(writer: Writer, id: int) -> None:
+    """Notes that the request was asked again in another form."""
+    writer.execute("UPDATE request SET replaced=1 WHERE id=?", id)
+
+
+def measured(reader: Reader, session: str, after: int = 0) -> list[Measured]:
+    """The requests to the session's model that held rows beyond seq `after`, oldest first, replaced ones left out."""
+    found = reader.all(
+        "SELECT upto, tokens, model, compaction FROM request"
+        " WHERE session=? AND upto>? AND kind='answer' AND NOT replaced ORDER BY id",
+        session,
+        after,
+    )
+    return [Measured(*values) for values in found]
+
+
+def newest(reader: Reader, session: str) -> Measured | None:
+    """The newest request to the session's model whose tokens the provider counted; one look-up."""
+    found = reader.one(
+        "SELECT upto, tokens, model, compaction FROM request WHERE session=? AND kind='answer'"
+        " AND NOT replaced AND tokens IS NOT NULL ORDER BY upto DESC, id DESC LIMIT 1",
+        session,
+    )
+    return Measured(*found) if found else None
+
+
+def asked(reader: Reader, session: str, after: int = 0) -> list[Asked]:
+    """Every request of the session with an id beyond `after`, oldest first."""
+    found = reader.all(
+        "SELECT id, session, kind, model, upto, compaction, tokens, usage, outcome, replaced FROM request"
+        " WHERE session=? AND id>? ORDER BY id",
+        session,
+        after,
+    )
+    return [
+        Asked(id, session, kind, model, upto, compaction, tokens, orjson.loads(usage or "{}"), outcome, bool(replaced))
+        for id, session, kind, model, upto, compaction, tokens, usage, outcome, replaced in found
+    ]
+
+
+def _json(usage: Mapping[str, Any] | None) -> str | None:
+    return orjson.dumps(dict(usage)).decode() if usage else None

@@ -1,0 +1,138 @@
+"""The tables of the host, and how a file gets them.
+
+`row` is a light reference, keyed and ordered by session and seq; `turn`, `images` and `tokens` are *running* totals
+over rows 1..seq, so the size of any range is one subtraction. `body` holds what was said; a fork copies rows and
+shares bodies. Two rows share a body only if they have the same seq and their sessions the same `family` (fork.py
+makes no others), which lets deletion tell shared bodies without an index.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from refold.values.errors import RefoldError, Refused
+
+if TYPE_CHECKING:
+    from refold.transcript.database import Writer
+
+APPLICATION = 0x7265666F  # "refo": tells file(1), and us, whose file it is
+
+_FIRST = """
+CREATE TABLE sessions(
+  key INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  title TEXT,
+  model TEXT,
+  created TEXT NOT NULL,                     -- UTC, ISO 8601
+  parent INTEGER REFERENCES sessions(key) ON DELETE SET NULL,
+  forked_at INTEGER,                         -- the checkpoint of a fork; NULL with a parent: a sub-agent's session
+  family INTEGER NOT NULL,                   -- key of the session that all these forks began with
+  compactions INTEGER NOT NULL DEFAULT 0,    -- how many were applied
+  hidden INTEGER NOT NULL DEFAULT 0);        -- its deletion has begun
+
+CREATE TABLE row(
+  session INTEGER NOT NULL, seq INTEGER NOT NULL,
+  body INTEGER NOT NULL,
+  kind TEXT NOT NULL, opens INTEGER NOT NULL,
+  turn INTEGER NOT NULL, images INTEGER NOT NULL, tokens INTEGER NOT NULL,
+  PRIMARY KEY(session, seq)) WITHOUT ROWID;
+
+CREATE TABLE body(
+  id INTEGER PRIMARY KEY,
+  folding INTEGER NOT NULL,                  -- how text and calls may be searched; see search.py
+  text TEXT NOT NULL,
+  calls TEXT,                                -- names and arguments of the calls in plain words, to be searched
+  rest TEXT NOT NULL);                       -- everything else, as JSON; see encoding.py
+
+CREATE TABLE image(
+  digest TEXT PRIMARY KEY,                   -- sha256 of data, in hex
+  type TEXT NOT NULL, width INTEGER NOT NULL, height INTEGER NOT NULL,
+  data BLOB NOT NULL);
+
+CREATE TABLE picture(                        -- the n-th picture of a row; key is sha256:<digest> when we hold its bytes
+  session INTEGER NOT NULL, seq INTEGER NOT NULL, n INTEGER NOT NULL,
+  key TEXT NOT NULL, type TEXT NOT NULL, width INTEGER NOT NULL, height INTEGER NOT NULL, owner TEXT,
+  PRIMARY KEY(session, seq, n)) WITHOUT ROWID;
+CREATE INDEX picture_key ON picture(key);
+
+CREATE TABLE spawn(                          -- a `spawned` event and the `joined` that ended it
+  session INTEGER NOT NULL, seq INTEGER NOT NULL, child TEXT NOT NULL, joined INTEGER,
+  PRIMARY KEY(session, seq)) WITHOUT ROWID;
+
+CREATE TABLE choice(
+  session TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+  extension TEXT NOT NULL, enabled INTEGER NOT NULL,
+  PRIMARY KEY(session, extension)) WITHOUT ROWID;
+
+CREATE TABLE revision(                       -- how often a store of a session was committed
+  session TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+  store TEXT NOT NULL, n INTEGER NOT NULL,
+  PRIMARY KEY(session, store)) WITHOUT ROWID;
+
+CREATE TABLE snapshot(                       -- the last prepared request, as /context shows it
+  session TEXT PRIMARY KEY REFERENCES sessions(id) ON DELETE CASCADE, body TEXT NOT NULL);
+
+CREATE TABLE head(                           -- the pinned system prompt, as it was sent
+  session TEXT PRIMARY KEY REFERENCES sessions(id) ON DELETE CASCADE, body TEXT NOT NULL);
+
+CREATE TABLE lease(
+  session TEXT PRIMARY KEY REFERENCES sessions(id) ON DELETE CASCADE,
+  token TEXT NOT NULL, what TEXT NOT NULL,
+  host TEXT NOT NULL, pid INTEGER NOT NULL, born TEXT NOT NULL,
+  since TEXT NOT NULL, expires REAL NOT NULL);
+
+CREATE TABLE request(                        -- what was asked of a model
+  id INTEGER PRIMARY KEY,
+  session TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+  kind TEXT NOT NULL, model TEXT NOT NULL,
+  upto INTEGER NOT NULL,                     -- seq of the newest row that it held
+  compaction INTEGER NOT NULL,               -- sessions.compactions when it was sent
+  tokens INTEGER, usage TEXT,                -- as the provider counted; NULL: it did not say
+  outcome TEXT NOT NULL,
+  replaced INTEGER NOT NULL DEFAULT 0);      -- asked again in another form: its figures no longer count
+CREATE INDEX request_session ON request(session, upto);
+
+CREATE TABLE origin(                         -- the foreign session that this one was imported from
+  session TEXT PRIMARY KEY REFERENCES sessions(id) ON DELETE CASCADE,
+  source TEXT NOT NULL, rows INTEGER NOT NULL);
+CREATE INDEX origin_source ON origin(source);
+
+CREATE TABLE extension_schema(id TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST,)
+"""Script n takes the host's tables from version n to n + 1. Never change a released one: append."""
+
+
+def establish(writer: Writer) -> None:
+    """Brings the file to the newest version, each script in one transaction; several processes may do it at once.
+
+    Raises Refused when a newer refold wrote the file, RefoldError when it belongs to another program.
+    """
+    while _version(writer) < len(MIGRATIONS):
+        writer.execute("BEGIN IMMEDIATE")
+        try:
+            version = _version(writer)  # another process may have been quicker
+            if version < len(MIGRATIONS):
+                if version == 0 and writer.one("SELECT 1 FROM sqlite_schema LIMIT 1"):
+                    raise RefoldError(
+                        "the file holds another program's tables; it was left as it is; choose another home"
+                    )
+                writer.execute(MIGRATIONS[version])
+                writer.execute(f"PRAGMA user_version={version + 1}")
+                writer.execute(f"PRAGMA application_id={APPLICATION}")
+            writer.execute("COMMIT")
+        except BaseException:
+            writer.execute("ROLLBACK")
+            raise
+
+
+def _version(writer: Writer) -> int:
+    found = writer.one("PRAGMA user_version")
+    version = int(found[0]) if found else 0
+    if version > len(MIGRATIONS):
+        raise Refused(
+            f"the file was written by a newer refold (version {version}, this one knows {len(MIGRATIONS)});"
+            " nothing was changed; upgrade refold"
+        )
+    return version

@@ -1,0 +1,50 @@
+"""The formats that are built in, and which of them a file is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from refold.importers import anthropic_messages, claude_code, codex, gemini_cli, openai_chat, pi, refold_export
+from refold.values.errors import Refused
+from refold.values.tools import Importer
+
+HEAD = 64 * 1024
+"""Bytes of a file's beginning that `Importer.detect` gets."""
+
+# The chat formats come last, the plainest at the end: they are told by their shape alone.
+BUILT_IN: tuple[Importer, ...] = (
+    refold_export.IMPORTER,
+    claude_code.IMPORTER,
+    codex.IMPORTER,
+    pi.IMPORTER,
+    gemini_cli.IMPORTER,
+    anthropic_messages.IMPORTER,
+    openai_chat.IMPORTER,
+)
+
+
+def detect(head: bytes, importers: Sequence[Importer] = BUILT_IN) -> Importer:
+    """The first importer that knows a file by its first 64 KiB; one that raises does not know it.
+
+    Raises Refused, listing the formats, when none does.
+    """
+    for importer in importers:
+        try:
+            if importer.detect(head):
+                return importer
+        except Exception:  # an extension's mistake costs its own format only
+            continue
+    what = "its format is not known" if head.strip() else "it is empty"
+    raise Refused(f"{what}; nothing was imported; formats: {_listed(importers)} (--format names one)")
+
+
+def named(format: str, importers: Sequence[Importer] = BUILT_IN) -> Importer:
+    """The importer of that format. Raises Refused, listing the formats, when there is none."""
+    for importer in importers:
+        if importer.format == format:
+            return importer
+    raise Refused(f"there is no format {format[:60]!r}; nothing was imported; formats: {_listed(importers)}")
+
+
+def _listed(importers: Sequence[Importer]) -> str:
+    return ", ".join(dict.fromkeys(importer.format for importer in importers))

@@ -1,0 +1,118 @@
+"""refold's own export (`export.py`), read back row for row.
+
+Lines with the key `fold` (`refold export --folds`) are derived state and are passed over. The file is as untrusted as
+any other: a picture is known by the digest of its bytes, not by the name that the file gives it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO, get_args
+
+from refold.importers.lines import (
+    Unreadable,
+    as_arguments,
+    as_list,
+    as_map,
+    as_name,
+    as_text,
+    first_records,
+    records,
+)
+from refold.importers.steps import picture, row
+from refold.transcript.images import PREFIX
+from refold.values.rows import Call, Image, Kind, Replay, Row
+from refold.values.tools import Importer
+
+_KINDS = frozenset(get_args(Kind))
+_EVENTS = {"command", "spawned", "joined", "excursion", "notice"}
+
+
+def detect(head: bytes) -> bool:
+    """A header of refold's."""
+    found = first_records(head, 1)
+    return bool(found) and isinstance(found[0].get("refold"), int) and "session" in found[0]
+
+
+def rows(stream: BinaryIO) -> Iterator[Row | str]:
+    """The rows of the file, or why a line was skipped."""
+    reader = _Reader()
+    for record in records(stream):
+        if isinstance(record, Unreadable):
+            yield record.reason
+        elif isinstance(record, dict):
+            yield from reader.record(record)
+        else:
+            yield "not a line of an export"
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._name = ""
+        self._bytes: dict[str, Image] = {}  # pictures that no row has shown yet
+        self._known: dict[str, str] = {}  # the file's name of a picture, to its digest
+
+    def record(self, line: Mapping[str, Any]) -> Iterator[Row | str]:
+        if "refold" in line:
+            self._name = as_name(line.get("session"))
+            if line["refold"] != 1:
+                yield f"written by another version of the format ({as_text(line['refold'])[:20]}); read as version 1"
+        elif "image" in line:
+            yield from self._image(line)
+        elif line.get("kind") in _KINDS:
+            yield from self._row(line["kind"], line)
+        elif "fold" not in line:
+            yield "not a line of an export"
+
+    def _image(self, line: Mapping[str, Any]) -> Iterator[str]:
+        name, data = as_text(line.get("image")), as_text(line.get("data"))
+        try:
+            digest = hashlib.sha256(base64.b64decode(data, validate=True)).hexdigest()
+        except (binascii.Error, ValueError):
+            yield "a picture whose bytes cannot be read"
+            return
+        self._bytes[name] = picture(as_text(line.get("type")), data)
+        self._known[name] = PREFIX + digest
+
+    def _row(self, kind: Kind, line: Mapping[str, Any]) -> Iterator[Row | str]:
+        fields = as_map(line.get("row"))
+        event = as_text(fields.get("event"))
+        if (kind == "event") != (event in _EVENTS):
+            yield "an event of unknown name" if kind == "event" else "a row that is no event names one"
+            return
+        calls = tuple(
+            Call(as_text(call.get("id")), as_text(call.get("name")), as_arguments(call.get("arguments")))
+            for call in map(as_map, as_list(fields.get("calls")))
+        )
+        replay = fields.get("replay")
+        if (kind == "replay") != isinstance(replay, dict):
+            yield "a replay row without its item, or an item in a row of another kind"
+            return
+        call_id = fields.get("call_id")
+        yield row(
+            self._name,
+            kind,
+            opens=line.get("opens") is True,
+            event=event,
+            text=as_text(line.get("text")),
+            calls=calls,
+            call_id=call_id if isinstance(call_id, str) else None,
+            ok=fields.get("ok") is not False,
+            images=tuple(map(self._picture, map(as_map, as_list(fields.get("images"))))),
+            replay=Replay(as_text(replay.get("owner")), as_text(replay.get("payload"))) if replay else None,
+        )
+
+    def _picture(self, fields: Mapping[str, Any]) -> Image:
+        """A picture's bytes travel with the row that shows it first; from then on its digest is enough."""
+        name, owner = as_text(fields.get("key")), fields.get("owner")
+        width, height = (size if isinstance(size, int) else 0 for size in (fields.get("width"), fields.get("height")))
+        fresh = self._bytes.pop(name, None) if owner is None else None
+        key = fresh.key if fresh else self._known.get(name, name)
+        media_type = as_text(fields.get("media_type"))
+        return Image(key, media_type, width, height, owner if isinstance(owner, str) else None)
+
+
+IMPORTER = Importer(format="refold", detect=detect, rows=rows)

@@ -1,0 +1,133 @@
+"""Rows of one imported session, put into the order the host asks for.
+
+Files scatter one response over several records, with results and notices between them. `Steps` gathers a response and
+gives it out as one step: its replay rows, one assistant row, then whatever came while it was open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from refold.importers.lines import json_text
+from refold.values.rows import Call, Image, Kind, Replay, Row, SourceRef
+
+
+def row(session: str, kind: Kind, **fields: Any) -> Row:
+    """A row as an importer gives it: seq, turn and step are the host's to set."""
+    return Row(ref=SourceRef(session, 0), kind=kind, turn=0, step=0, **fields)
+
+
+def event(session: str, name: str, text: str) -> Row:
+    """An event row: recorded, never sent."""
+    return row(session, "event", event=name, text=text)
+
+
+def replay(provider: str, model: str, item: Mapping[str, Any]) -> Replay:
+    """One provider's item as it was. Its owner is no live model's, so it is kept and never sent."""
+    return Replay(owner=f"imported:{provider}:{model or 'unknown'}", payload=json_text(item))
+
+
+def picture(media_type: str, base64: str) -> Image:
+    """A picture whose bytes travel in its key; its size in pixels is the host's to find."""
+    return Image(key=f"data:{media_type};base64,{base64}", media_type=media_type, width=0, height=0)
+
+
+def picture_from_url(url: str) -> Image | None:
+    """The picture in a base64 `data:` URL; None for any other address, whose bytes are not in the file."""
+    scheme, _, data = url.partition(",")
+    if not (scheme.startswith("data:image/") and scheme.endswith(";base64") and data):
+        return None
+    return picture(scheme[len("data:") : -len(";base64")].partition(";")[0], data)
+
+
+class Steps:
+    """The rows of one session. Every method gives the rows that are complete by then."""
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        self._key: str | None = None
+        self._open = False
+        self._texts: list[str] = []
+        self._calls: list[Call] = []
+        self._images: list[Image] = []
+        self._replays: list[Replay] = []
+        self._behind: list[Row] = []
+        self._answered = False
+        self._children: list[str] = []
+
+    def answer(
+        self,
+        key: str | None = None,
+        *,
+        text: str = "",
+        calls: Iterable[Call] = (),
+        images: Iterable[Image] = (),
+        replays: Iterable[Replay] = (),
+    ) -> Iterator[Row]:
+        """A part of a response.
+
+        Parts with the same key are one response. Without a key, parts are one response until a result comes.
+        """
+        if self._open and (key != self._key or (key is None and self._answered)):
+            yield from self.close()
+        self._open, self._key = True, key
+        if text.strip():
+            self._texts.append(text)
+        self._calls.extend(call for call in calls if call not in self._calls)
+        self._images.extend(images)
+        self._replays.extend(replays)
+
+    def result(self, call_id: str, text: str, ok: bool = True, images: tuple[Image, ...] = ()) -> Iterator[Row]:
+        """The result of one call."""
+        self._answered = True
+        yield from self._behind_answer(
+            row(self.session, "result", call_id=call_id, text=text, ok=ok, images=images)
+            if call_id
+            else event(self.session, "notice", f"[a result that names no call]\n{text}")
+        )
+
+    def event(self, name: str, text: str) -> Iterator[Row]:
+        """An event; while a response is open it stands behind it, so that results follow their calls."""
+        yield from self._behind_answer(event(self.session, name, text))
+
+    def child(self, name: str) -> Iterator[Row]:
+        """A sub-agent began here. In a file its work is history, so it has joined when this step ends."""
+        yield from self.event("spawned", name)
+        if self._open:
+            self._children.append(name)
+        else:
+            yield from self.event("joined", name)
+
+    def user(self, text: str, images: tuple[Image, ...] = (), opens: bool = True) -> Iterator[Row]:
+        """Words of the user; they end a response that is open."""
+        yield from self.close()
+        yield row(self.session, "user", text=text, images=images, opens=opens)
+
+    def close(self) -> Iterator[Row]:
+        """Ends the open response."""
+        if not self._open:
+            return
+        for item in self._replays:
+            yield row(self.session, "replay", replay=item)
+        if self._texts or self._calls or self._images:
+            yield row(
+                self.session,
+                "assistant",
+                text="\n\n".join(self._texts),
+                calls=tuple(self._calls),
+                images=tuple(self._images),
+            )
+        yield from self._behind
+        for name in self._children:
+            yield event(self.session, "joined", name)
+        self._open = self._answered = False
+        self._key = None
+        for part in (self._texts, self._calls, self._images, self._replays, self._behind, self._children):
+            part.clear()
+
+    def _behind_answer(self, item: Row) -> Iterator[Row]:
+        if self._open:
+            self._behind.append(item)
+        else:
+            yield item

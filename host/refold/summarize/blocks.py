@@ -1,10 +1,12 @@
-"""What a summarizer reads of one row, fold or text: a labelled block."""
+"""What a summarizer reads: labelled blocks, grouped in steps that are never parted."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 from attrs import frozen
+
+from refold.summarize.standing import Item
 
 BlockKind = Literal["user", "assistant", "call", "result", "error", "fold", "text"]
 
@@ -13,16 +15,29 @@ BlockKind = Literal["user", "assistant", "call", "result", "error", "fold", "tex
 class Block:
     """One labelled piece of transcript text.
 
-    `label` is what stands in brackets before the text (`user`, `call read`). `group` numbers the steps of the
-    material from 1: a pass never ends inside a group, so a call and its result are read together. The text is raw:
-    escaping belongs to the prompt.
+    `label` is what stands in brackets before the text (`user`, `call read`). The text is raw: escaping belongs to
+    the prompt.
     """
 
     kind: BlockKind
     label: str
     text: str
-    group: int
 
     def render(self) -> str:
         """The label in brackets, then the text."""
         return f"[{self.label}] {self.text}" if self.text else f"[{self.label}]"
+
+
+@frozen
+class Step:
+    """Blocks that are read together: a call and its result, or one user text.
+
+    `said` is what users set in it and `words` their whole text, by which a model's quotes are checked. `source` is
+    the tokens of what it stands for, `size` the tokens of its blocks.
+    """
+
+    blocks: tuple[Block, ...]
+    said: tuple[Item, ...] = ()
+    words: str = ""
+    source: int = 0
+    size: int = 0

@@ -1,14 +1,79 @@
-"""Cache for now."""
+"""How much history one pass reads, and which passes are finished already."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import hashlib
+from collections import OrderedDict, deque
 
+from attrs import evolve
+
+from refold.sizing.estimate import tokens
+from refold.summarize.blocks import Step
+from refold.summarize.clip import clipped
+from refold.summarize.prompt import Prompt
 from refold.summarize.reply import Reply
+
+DEFAULT = 32_000
+"""Tokens of a pass when neither a strategy nor a model says how many."""
+
+LEAST = 256
+"""Tokens below which a pass is not made smaller; what does not fit then does not fit at all."""
+
+HALVINGS = 5
+"""How often one pass may be halved after refusals, so at most six tries for a model."""
+
+
+def budget(chunk: int | None, window: int | None, overhead: int, limit: int) -> int:
+    """Tokens of history for one pass: the strategy's chunk, and no more than half of the model's window.
+
+    `overhead` is everything else in the prompt, `limit` the reply: together they must fit the window too.
+
+    >>> budget(10_000, 8_000, 500, 800)
+    4000
+    """
+    if window is None:
+        return max(LEAST, DEFAULT if chunk is None else chunk)
+    share = min(window // 2, window - overhead - limit)
+    return max(LEAST, share if chunk is None else min(chunk, share))
+
+
+def taken(queue: deque[Step], most: int) -> list[Step]:
+    """The steps of the next pass, at least one, taken from the front of the queue: as many as fit into `most` tokens.
+
+    A single step that is larger than a pass is clipped in the middle of its longest texts.
+    """
+    steps = [queue.popleft()]
+    size = steps[0].size
+    if size > most:
+        return [squeezed(steps[0], most)]
+    while queue and size + queue[0].size <= most:
+        size += queue[0].size
+        steps.append(queue.popleft())
+    return steps
+
+
+def squeezed(step: Step, most: int) -> Step:
+    """The step within about `most` tokens: its longest texts are clipped to one common length, the others stay."""
+    length = max((len(block.text) for block in step.blocks), default=0)
+    blocks, size = step.blocks, step.size
+    while size > most and length > 64:
+        length = min(length - 1, length * 3 // 4)
+        blocks = tuple(evolve(block, text=clipped(block.text, length)) for block in step.blocks)
+        size = sum(tokens(block.render()) + 1 for block in blocks)
+    return evolve(step, blocks=blocks, size=size)
+
+
+def content_key(name: str, prompt: Prompt, limit: int) -> str:
+    """Equal for equal work: the same summarizer, the same prompt, the same limit."""
+    digest = hashlib.sha256()
+    for part in (name, prompt.system(), prompt.user(), str(limit)):
+        digest.update(part.encode("utf-8", "surrogatepass"))
+        digest.update(b"\0")
+    return digest.hexdigest()
 
 
 class PassCache:
-    """Finished passes by content, newest kept, so that a retry of a failed summary does not pay twice."""
+    """Accepted replies by content, the newest kept, so that a retry of a failed summary does not pay twice."""
 
     def __init__(self, size: int = 64) -> None:
         self._size = size

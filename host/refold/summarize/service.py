@@ -1,21 +1,40 @@
-"""Older history -> one summary: the one service of all strategies."""
+"""Older history -> one summary: the one service of all strategies.
+
+It reads the material once, keeps what users set for the whole session by itself, has the rest summarized in passes
+along a chain of summarizers, and accepts or refuses what comes. It stores nothing: a failure leaves everything as it
+was.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from refold.summarize.passes import PassCache
-from refold.summarize.reply import Deadline, Summarizer
-from refold.values.contexts import Fold
+from attrs import define, evolve, field, frozen
+
+from refold.sizing.estimate import tokens
+from refold.summarize.accept import Unacceptable, oversize, refusal, spoken
+from refold.summarize.amend import amended
+from refold.summarize.blocks import Step
+from refold.summarize.flatten import Material, flatten
+from refold.summarize.passes import HALVINGS, LEAST, PassCache, budget, content_key, taken
+from refold.summarize.prompt import Prompt
+from refold.summarize.reply import Deadline, Reply, Stopped, Summarizer, TooLarge
+from refold.summarize.room import fitted
+from refold.summarize.standing import Standing, defused, read
+from refold.summarize.supersede import merged
+from refold.values.errors import SummaryFailed, SummaryRejected
 from refold.values.outcome import Summary
-from refold.values.rows import Row, SourceRef
+from refold.values.rows import SourceRef
 
-Material = Row | Fold | str
-"""What is summarized: durable rows, stored folds, texts of an extension, oldest first."""
+LIMIT = 2_048
+"""Tokens of a summary when the strategy names no limit."""
+
+_SHORTER = frozenset(("too_long", "cut_off", "not_smaller"))
 
 
 def summarize(
-    material: Sequence[Material],
+    material: Iterable[Material],
     *,
     summarizers: Sequence[Summarizer],
     previous: str = "",
@@ -30,5 +49,203 @@ def summarize(
     progress: Callable[[int, int], None] | None = None,
     cache: PassCache | None = None,
 ) -> Summary:
-    """See docs."""
-    raise NotImplementedError
+    """One summary of the material, oldest first, that replaces it and `previous`.
+
+    `summarizers` are asked in order: the next one only when the one before failed. `previous` is carried and rewritten
+    (its structured part word for word); `context` is shown and not repeated; `instructions` are a strategy's own, in
+    place of the usual ones; `focus` is what the user asks to keep. Sizes are tokens: `limit` of the result (2,048),
+    `source_tokens` of all that it replaces (estimated when None), `chunk` of the history in one pass. `elided` holds
+    what the view shows for a row. `progress` hears how many of how many passes are done.
+
+    Raises SummaryRejected when only unacceptable texts came or there is nothing to summarize, SummaryFailed when a
+    provider failed, the deadline passed or the work was cancelled.
+
+        summary = summarize(rows, previous=state.text, limit=800, summarizers=[Offline()])
+    """
+    if not summarizers:
+        raise SummaryFailed("no summarizer is configured; the history stays as it was; name one in models.json")
+    steps = [step for step in flatten(material, elided or {}) if step.blocks or step.said]
+    if not steps:
+        raise Unacceptable("nothing")
+    source = source_tokens
+    if source is None:
+        source = tokens(previous) + sum(step.source for step in steps)
+    standing, body = read(previous)
+    work = _Work(
+        queue=deque(steps),
+        order=_Order(
+            task=instructions,
+            focus=focus,
+            context=context,
+            limit=max(1, min(LIMIT if limit is None else limit, source - 1)),
+            source=source,
+            chunk=chunk,
+        ),
+        carry=_Carry(standing, body),
+        known=read(context)[0].keys,
+        summarizers=summarizers,
+        deadline=deadline or Deadline(),
+        progress=progress or _nobody,
+        cache=cache or PassCache(0),
+    )
+    return work.run()
+
+
+def _nobody(done: int, total: int) -> None:
+    """The progress of a work that nobody watches."""
+
+
+@frozen
+class _Order:
+    """What was asked for."""
+
+    task: str
+    focus: str
+    context: str
+    limit: int
+    source: int
+    chunk: int | None
+
+
+@frozen
+class _Carry:
+    """The summary so far."""
+
+    standing: Standing
+    body: str
+
+    def text(self) -> str:
+        return "\n\n".join(filter(None, (self.standing.render(), self.body)))
+
+
+@define
+class _Work:
+    """One summary on its way: what is still to read, what was written, who is asked."""
+
+    queue: deque[Step]
+    order: _Order
+    carry: _Carry
+    known: frozenset[str]
+    summarizers: Sequence[Summarizer]
+    deadline: Deadline
+    progress: Callable[[int, int], None]
+    cache: PassCache
+    at: int = 0
+    most: int | None = None
+    halved: int = 0
+    done: int = 0
+    failures: list[SummaryFailed] = field(factory=list)
+    writers: list[str] = field(factory=list)
+
+    def run(self) -> Summary:
+        self.progress(0, self._passes())
+        while self.queue:
+            self.deadline.check()
+            room = self._room()
+            before = tuple(self.queue)
+            steps = taken(self.queue, room)
+            try:
+                self.carry = self._ask(steps)
+            except Stopped:
+                raise
+            except TooLarge as error:
+                self.queue = deque(before)
+                self._halve(error, min(room, sum(step.size for step in steps)))
+            except SummaryFailed as error:
+                self.queue = deque(before)
+                self._fall_over(error)
+            else:
+                self.done += 1
+                self.halved = 0
+                name = self.summarizers[self.at].name
+                if name not in self.writers:
+                    self.writers.append(name)
+                self.progress(self.done, self.done + self._passes())
+        return Summary(self.carry.text(), " + ".join(self.writers), self.done)
+
+    def _room(self) -> int:
+        """Tokens of history that the next pass may read."""
+        overhead = tokens(self.carry.text()) + tokens(self.order.context) + tokens(Prompt(()).system())
+        room = budget(self.order.chunk, self.summarizers[self.at].window, overhead, self.order.limit)
+        return room if self.most is None else min(room, self.most)
+
+    def _passes(self) -> int:
+        """How many passes the rest takes, about."""
+        return -(-sum(step.size for step in self.queue) // self._room())
+
+    def _halve(self, error: TooLarge, tried: int) -> None:
+        """A refused pass is read in halves, and so is what follows; a pass that cannot shrink is a failure."""
+        if self.halved >= HALVINGS or tried <= LEAST:
+            self._fall_over(error)
+            return
+        self.halved += 1
+        self.most = max(LEAST, tried // 2)
+
+    def _fall_over(self, error: SummaryFailed) -> None:
+        """The next summarizer goes on where this one failed; passes that were accepted stay."""
+        self.failures.append(error)
+        self.at += 1
+        self.most = None
+        self.halved = 0
+        if self.at == len(self.summarizers):
+            raise _all_failed(self.failures) from error
+
+    def _ask(self, steps: list[Step]) -> _Carry:
+        """One pass: the summary with these steps in it. A text that is only too long gets one more try."""
+        standing = merged(self.carry.standing, (item for step in steps for item in step.said))
+        standing = fitted(standing.without(self.known), self.order.limit)
+        room = max(16, self.order.limit - standing.size() - 2)
+        prompt = Prompt(
+            blocks=tuple(block for step in steps for block in step.blocks),
+            standing=standing,
+            previous=self.carry.body,
+            context=self.order.context,
+            task=self.order.task,
+            focus=self.order.focus,
+            words=max(30, room * 6 // 10),
+        )
+        heard = "\n".join(step.words for step in steps)
+        try:
+            return self._accepted(prompt, room, heard)
+        except Unacceptable as error:
+            if error.reason not in _SHORTER:
+                raise
+            self.deadline.check()
+            return self._accepted(evolve(prompt, words=max(20, room * 3 // 10)), room, heard)
+
+    def _accepted(self, prompt: Prompt, room: int, heard: str) -> _Carry:
+        summarizer = self.summarizers[self.at]
+        key = content_key(summarizer.name, prompt, room)
+        reply = self.cache.get(key)
+        if reply is None:
+            reply = summarizer.complete(prompt, room, self.deadline)
+            self.deadline.check()
+        carry = self._judged(reply, prompt.standing, heard)
+        self.cache.put(key, reply)
+        return carry
+
+    def _judged(self, reply: Reply, standing: Standing, heard: str) -> _Carry:
+        name = self.summarizers[self.at].name
+        reason = refusal(reply)
+        # The offline summarizer may have nothing to add to the structured part; a model that says nothing failed.
+        if reason is not None:
+            raise Unacceptable(reason, by=name)
+        read_back = amended(spoken(reply.text), standing, heard)
+        carry = _Carry(fitted(read_back.standing.without(self.known), self.order.limit), defused(read_back.body))
+        if not carry.body:
+            raise Unacceptable("empty", by=name)
+        text = carry.text()
+        reason = oversize(text, self.order.limit, self.order.source)
+        if reason is not None:
+            bound = self.order.source if reason == "not_smaller" else self.order.limit
+            raise Unacceptable(reason, by=name, size=tokens(text), source=bound)
+        return carry
+
+
+def _all_failed(failures: Sequence[SummaryFailed]) -> SummaryFailed:
+    """One error for a chain: the only one as it is, several in one line. Rejected only if all were rejected."""
+    if len(failures) == 1:
+        return failures[0]
+    lines = "; ".join(" ".join(str(error).split()) for error in failures)
+    kind = SummaryRejected if all(isinstance(error, SummaryRejected) for error in failures) else SummaryFailed
+    return kind(f"no summarizer gave a summary: {lines}")

@@ -1,0 +1,94 @@
+"""Which replies are summaries. Pure rules; a refusal has a reason for programs and words for people."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from refold.sizing.estimate import tokens
+from refold.summarize.reply import Reply
+from refold.values.errors import SummaryRejected
+
+Reason = Literal[
+    "nothing", "empty", "reasoning", "tool_call", "cut_off", "refused", "error_text", "too_long", "not_smaller"
+]
+
+WORDS: dict[Reason, str] = {
+    "nothing": "there is nothing to summarize",
+    "empty": "the reply is empty",
+    "reasoning": "the reply holds only reasoning",
+    "tool_call": "the reply calls a tool",
+    "cut_off": "the reply was cut off by the output limit",
+    "refused": "the model refused",
+    "error_text": "the reply is an error message",
+    "too_long": "the summary is over its limit",
+    "not_smaller": "the summary is not smaller than what it replaces",
+}
+
+SHORT = 400
+"""Characters up to which a text that reads like an error or a refusal is taken for one."""
+
+_THOUGHT = re.compile(r"\A\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)\s*", re.DOTALL | re.IGNORECASE)
+_CALL = re.compile(
+    r"\A\s*(?:<(?:tool_call|function_calls?|tool_use|invoke)\b|```(?:tool_call|tool_code)\b|\[TOOL_CALLS?\]"
+    r"|\{\s*\"(?:name|tool|function|tool_calls|recipient_name)\"\s*:.{0,200}\"(?:arguments|parameters|input"
+    r"|args|type|function)\"\s*:)",
+    re.DOTALL,
+)
+_ERROR = re.compile(
+    r"\A\W*(?:\{\s*\"(?:error|type\"\s*:\s*\"error)|(?:api |internal |server |http |request |provider "
+    r"|upstream )*(?:server )?"
+    r"error\b|(?:bad|invalid) (?:request|gateway|api key)|(?:rate|usage|quota|context|token)[ _-](?:limit"
+    r"|length|quota)|too many requests"
+    r"|overloaded|service unavailable|unauthori[sz]ed|forbidden|internal_?server|timed? ?out|[45]\d\d\b"
+    r"|insufficient_quota"
+    r"|(?:i['’]?m |i am )?(?:very )?sorry\b|i (?:can(?:no|['’])t|am unable|won['’]t|must decline)"
+    r"|i['’]m (?:unable|not able)|as an ai\b)",
+    re.IGNORECASE,
+)
+
+
+class Unacceptable(SummaryRejected):
+    """A text came and was refused. `size` and `source` are tokens of the summary and of what it replaces, where both
+    are known."""
+
+    def __init__(self, reason: Reason, *, by: str = "", size: int | None = None, source: int | None = None) -> None:
+        figures = "" if size is None else f" ({size} tokens" + (")" if source is None else f", not below {source})")
+        who = f"{by}: " if by else ""
+        super().__init__(f"{who}{WORDS[reason]}{figures}; the history stays as it was")
+        self.reason: Reason = reason
+        self.size = size
+        self.source = source
+
+
+def spoken(text: str) -> str:
+    """The reply without reasoning that a model put into its text."""
+    return _THOUGHT.sub("", text, count=1).strip()
+
+
+def refusal(reply: Reply) -> Reason | None:
+    """Why the reply is no summary; None: it may be one."""
+    if reply.stop == "tool":
+        return "tool_call"
+    if reply.stop == "refusal":
+        return "refused"
+    text = spoken(reply.text)
+    if not text:
+        if reply.stop == "length":
+            return "cut_off"
+        return "reasoning" if reply.reasoned or reply.text.strip() else "empty"
+    if _CALL.match(text):
+        return "tool_call"
+    if reply.stop == "length":
+        return "cut_off"
+    if len(text) <= SHORT and _ERROR.match(text):
+        return "error_text"
+    return None
+
+
+def oversize(text: str, limit: int, source: int) -> Reason | None:
+    """Why a finished summary of `source` tokens is too large; None: it is not."""
+    size = tokens(text)
+    if size >= source:
+        return "not_smaller"
+    return "too_long" if size > limit else None

@@ -1,0 +1,247 @@
+"""How people set something for a whole session: patterns over one sentence, strongest first.
+
+Recall comes before precision. A sentence kept in vain costs a few tokens and leaves when the budget is short; a rule
+that is missed is lost. `strength` 3 speaks for the whole session or forbids outright, 2 orders or limits, 1 merely
+looks like a directive.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Kind = Literal["goal", "rule", "limit", "preference", "decision", "state", "fact"]
+
+
+def _any(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
+
+
+def _listed(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_NUMBER = (
+    r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty"
+    r"|ninety|hundred|thousand|million|dozen|half|single|zero|couple)\b)"
+)
+_DAY = (
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|may|june|july|august"
+    r"|september|october|november|december)\b|\b(?:tonight|tomorrow|noon|midnight|eod|eow"
+    r"|end of (?:the )?(?:day|week|month"
+    r"|quarter|year)|q[1-4])\b"
+)
+
+NUMBER = re.compile(_NUMBER, re.IGNORECASE)
+NUMBER_OR_DAY = re.compile(f"{_NUMBER}|{_DAY}", re.IGNORECASE)
+
+BOUND = _any(
+    r"\b(?:at most|no more than|not more than|more than|up to|at least|no less than|not less than|less than"
+    r"|fewer than)\b",
+    r"\b(?:max(?:imum|imal|ed)?|min(?:imum|imal)?|limit(?:s|ed)?|cap(?:s|ped)?|ceiling|quota|budget|allowance"
+    r"|threshold)\b",
+    r"\b(?:exceed(?:s|ing)?|go(?:es)? (?:over|above|beyond|past)|stay (?:under|below|within)|within|under|below"
+    r"|above)\b",
+    r"\b(?:deadline|due|no later than|not later than|by (?:the )?end|until|spend(?:ing)?|tops|or (?:less|fewer"
+    r"|more))\b",
+    r"\b(?:may|can|must|should|shall|has to|have to|needs? to) (?:take|cost|last|use|weigh|run|fit|be (?:done"
+    r"|ready|finished))\b",
+    r"\b(?:available|left|to spare|each|per|every|a (?:day|week|month|minute|second|request|file|run)) *$",
+    r"[<>≤≥]=?\s*\d|\bby " + f"(?:{_DAY})",
+    r"\b(?:höchstens|maximal|mindestens|unter|bis zu|limite|maximum|au plus|au moins|máximo|mínimo|como máximo"
+    r"|al massimo)\b",
+    r"不超过|最多|至少|以内|まで|以下|не более|максимум|не менее",
+)
+
+ABSOLUTE = _any(
+    r"\b(?:never|always|must(?:n'?t| not)?|under no circumstances?|at all times|no matter what"
+    r"|without exception|in no case)\b",
+    r"\b(?:forbidden|prohibited|off[- ]limits|untouchable|taboo|banned|disallowed|non-?negotiable|mandatory"
+    r"|compulsory)\b",
+    r"\b(?:not (?:allowed|permitted|acceptable|an option|negotiable|to be)|is out of the question|strictly"
+    r"|absolutely|ever)\b",
+    r"\b(?:from now on|from here on|going forward|henceforth|from this point|in future|in the future"
+    r"|for the rest of)\b",
+    r"\b(?:throughout|the (?:whole|entire) (?:session|project|time|way)|as a rule|rule of thumb|house rule"
+    r"|hard rule)\b",
+    r"\b(?:until (?:i|we) (?:say|tell)|unless i (?:say|tell|ask|approve)|whatever happens"
+    r"|every (?:single )?time|each time)\b",
+    r"\b(?:whenever|hands off|read[- ]only|frozen|sacred|do not|don'?t (?:ever|you)|keep (?:your )?hands)\b",
+    r"\b(?:my|our|one|two|three|first|second|third|the|another|important|key|golden|standing|ground) (?:rules?"
+    r"|constraints?)\b",
+    r"\b(?:require(?:s|d|ment)?|insist|demand)\b",
+    r"\b(?:niemals|nie(?= )|immer|verboten|auf keinen fall|unter keinen umständen|jamais|toujours|interdit"
+    r"|en aucun cas)\b",
+    r"\b(?:nunca|siempre|prohibido|jamás|bajo ninguna|sempre|proibido|vietato|non .{0,20}mai)\b",
+    r"никогда|всегда|нельзя|запрещ|绝不|永远|必须|不得|禁止|不要|总是|絶対|必ず|常に|禁止|しないで",
+)
+
+ORDER = _any(
+    r"\b(?:don'?t|avoid|refrain|no (?!idea|problem|worries|need|doubt|longer|one|way|wonder|clue)\w+"
+    r"|without (?:asking|my|a|any|first))\b",
+    r"\b(?:make sure|ensure|be sure|be careful|take care|see to it|double[- ]check|stay (?:away|clear|out)"
+    r"|steer clear)\b",
+    r"\b(?:only|nothing (?:else|but)|solely|exclusively|should(?:n'?t)?|shall|ought|need(?:s)? (?:to|my)|has to"
+    r"|have to)\b",
+    r"\b(?:not to|isn'?t to|aren'?t to|is to be|are to be|stick (?:to|with)|leave .{1,40} (?:alone|untouched"
+    r"|as (?:it|they)))\b",
+    r"\b(?:before (?:you|any|each|every|merging|pushing|committing|deploying|running|making|touching|changing"
+    r"|deleting))\b",
+    r"\b(?:every|each|all|any) (?!i\b)\w+.{0,60}\b(?:gets?|goes|go|needs?|is|are|comes?|carr(?:y|ies)|has|have)\b",
+    r"\b(?:approval|sign[- ]?off|permission|confirm(?:ation)?|ask me|check with|run it by|let me know (?:before"
+    r"|first))\b",
+    r"\b(?:remember|bear in mind|keep in mind|don'?t forget|note that|please note|important)\b",
+    r"\b(?:untouched|unchanged|intact|as[- ]is|backwards?[- ]compatible|out of scope|in scope|leave out|skip|stop)\b",
+    r"\b(?:keine?|nicht|bitte|darf(?:st)?|sollst|musst|muss|ne .{1,30} pas|il faut|no (?:debes|uses|toques)"
+    r"|hay que|non devi)\b",
+    r"не (?:надо|делай|трогай|используй)|请|别|应该|してください|ください",
+)
+
+PERMISSION = _any(
+    r"\b(?:(?:you|we|i|they|everyone)(?:'re| are)? (?:may|can|could|are (?:now )?allowed|are free"
+    r"|allowed)(?: \w+)? (?!see|find|look|read|tell|imagine))",
+    r"\b(?:is|are|'s) (?:now |again |also )?(?:fine|ok(?:ay)?|allowed|permitted|acceptable|alright|possible|welcome)\b",
+    r"\b(?:it'?s|that'?s) (?:fine|ok(?:ay)?|alright) (?:now |again )?(?:to|if|for|with)\b|\b(?:feel free|go ahead)\b",
+    r"\b(?:no longer|not .{0,40}any ?more|any ?more|anymore|lifted|waived|is over|doesn'?t apply|don'?t need to"
+    r"|need not)\b",
+    r"\b(?:du darfst|ihr dürft|ist (?:wieder )?erlaubt|nicht mehr|tu peux|vous pouvez|ne .{1,20} plus|puedes"
+    r"|ya no|puoi)\b",
+    r"可以|もう|いいです|можно|больше не",
+)
+
+RETRACTION = _any(
+    r"\b(?:forget|ignore|drop|lift|scrap|cancel|disregard|remove|withdraw|take back|undo|revoke|never ?mind|scratch) "
+    r"(?:about |the |that |what |my |our |any |this |those |it\b)",
+    r"\b(?:changed? my mind|on second thought|i was wrong|i take (?:that|it) back|is lifted|are lifted|is gone|void)\b",
+    r"\b(?:vergiss|ignoriere|doch nicht|oublie|olvida|dimentica|esquece)\b|忘れて|忽略|取消|забудь",
+)
+
+CHANGE = _any(
+    r"\b(?:now|instead|actually|again|from now on|no longer|any ?more|after all|correction|bigger|larger"
+    r"|smaller|higher|tighter|update|updated|new|changed?|changes)\b",
+    r"\b(?:raise[sd]?|increase[sd]?|lower(?:s|ed)?|reduce[sd]?|extend(?:s|ed)?|mov(?:e|es|ed)|go(?:es)? (?:up"
+    r"|down)|bump(?:s|ed)?"
+    r"|cut|double[sd]?|grew|shrank|set|make it|switch(?:ed)?|revised?|replace[sd]?|on second thought|scratch"
+    r"|rather|went (?:up|down)"
+    r"|got (?:more|less)|approved|turns out|back to|let'?s (?:say|make)|post(?:poned?)|push(?:ed)? (?:back|out)"
+    r"|slipp?(?:ed|s))\b",
+    r"\b(?:jetzt|doch|stattdessen|ab sofort|maintenant|désormais|plutôt|ahora|mejor|adesso|agora)\b"
+    r"|现在|改为|今から|теперь",
+)
+
+NAMED = _any(
+    r"\b(?:call me|address me|refer to me|my name(?:'s| is)|my pronouns|name'?s|i go by|nenn(?:en sie)? mich"
+    r"|ich heiße)\b",
+    r"\b(?:appelle[sz]?-moi|je m'appelle|llámame|me llamo|chiamami|mi chiamo)\b|叫我|と呼んで|зови меня|меня зовут",
+)
+
+LIKING = _any(
+    r"\b(?:i|we|i'd|we'd)(?: would| really| generally| usually| always| also| personally| strongly| much| do)* "
+    r"(?:prefer|like|rather|love|favou?r|appreciate|enjoy|hate|dislike|detest|can'?t stand|loathe|care about"
+    r"|value|don'?t (?:like|care|want))\b",
+    r"\b(?:prefer(?:s|red|ably|ence)?|favou?r(?:ed|ite)?|pet peeve|i'?m (?:a fan|fond|not a fan|allergic"
+    r"|more comfortable|used to|picky))\b",
+    r"\b(?:rather than|instead of|over) (?:a |an |the |any |using |long |big |writing )?\w+|\bif (?:possible"
+    r"|in doubt)\b|\bwhen in doubt\b",
+    r"\b(?:answer|reply|respond|write|speak|talk|explain|communicate|address|summari[sz]e|comment|describe"
+    r"|phrase|format|present"
+    r"|show|report|label|spell|indent|quote|name)\b.{0,60}\b(?:in|as|with|using|to)\b",
+    r"\b(?:keep|make) (?:it|them|things|your|the|every|all|any)?.{0,50}\b(?:short|brief|concise|terse|simple"
+    r"|small|minimal|tidy|clean"
+    r"|formal|informal|friendly|polite|detailed|readable|plain|to the point|under|crisp|tight|lean|dry)\b",
+    r"\b(?:bullet points?|one[- ]liners?|emojis?|british|american|metric|tabs|spaces|camelcase|snake_case|tone"
+    r"|style|wording|verbos\w*)\b",
+    r"\b(?:default to|opt for|lean towards?|go easy on|spare me|skip the|less|more) \w+",
+    r"\bworks? (?:better|best) for me\b|\bsuits? me\b|\bi(?:'d| would) be happier\b|\bmy (?:taste|habit|liking"
+    r"|preference)\b",
+    r"\b(?:lieber|bevorzuge|antworte|préfère|réponds|prefiero|responde|preferisco|rispondi|prefiro)\b|喜欢|偏好|好み"
+    r"|希望|предпочита|отвечай",
+)
+
+AIM = _any(
+    r"\b(?:goal|objective|aim|mission|purpose|deliverable|end result|outcome|target|vision|north star|milestone"
+    r"|the point of)\b",
+    r"\b(?:i'?m|we'?re|i am|we are|i have been|we have been) (?:trying|building|working (?:on|towards?)|looking"
+    r"|here|after|aiming|going) (?:to|for|at|a|an|on)?\b",
+    r"\b(?:the|our|your|my|this) (?:task|job|assignment|project|plan|idea|whole point|point"
+    r"|overall \w+) (?:here )?(?:is|was|will be)\b",
+    r"\b(?:i|we|i'd|we'd)(?: would)?(?: really| just| ultimately| eventually| only| do)* (?:want|need|like|hope"
+    r"|intend|plan|have) (?:to|you to|a|an|the)\b",
+    r"\b(?:ultimately|in the end|at the end of (?:this|all this|the day)|success (?:means|is|looks)|done when"
+    r"|we'?ll be done|finish line)\b",
+    r"\b(?:help me|what (?:i|we)(?:'m| am|'re| are)? (?:after|want|need|really want)|all this is (?:for|about)"
+    r"|so that (?:we|i|users|the))\b",
+    r"\bby the time (?:we|you)(?:'re| are) done\b|\bwe (?:should|must) end up with\b",
+    r"\b(?:ziel|aufgabe|objectif|but|objetivo|meta|obiettivo|scopo)\b|目标|目的|目標|цель|задача",
+)
+
+DECIDED = _any(
+    r"\b(?:decided|decision|settled|agreed|chose(?:n)?|approved|finali[sz]ed|concluded|resolved to|signed off|opted)\b",
+    r"\b(?:let'?s (?:go with|use|stick|take|do|keep|pick|settle|call it)|(?:we'?ll|we will|we'?re going to"
+    r"|i'?ll|going to) (?:go with|use|keep|take|adopt))\b",
+    r"\b(?:go with|final (?:answer|call|word|choice)|it'?s settled|that'?s settled|pick(?:ed)?|we (?:went"
+    r"|go) with|switch(?:ed)? to)\b",
+    r"\b(?:entschieden|beschlossen|décidé|decidido|hemos elegido|deciso)\b|决定|決め|решили",
+)
+
+PROGRESS = _any(
+    r"\b(?:status|progress|so far|in progress|wip|to ?do|remaining|remains|left to do|still (?:open|to do"
+    r"|missing|need|has|have|failing|broken))\b",
+    r"\b(?:next (?:step|up|is|comes|we|you|i)|up next|(?:is|are|was|were|'s|got) (?:now )?(?:done|finished"
+    r"|complete|completed|merged|blocked|pending|half))\b",
+    r"\b(?:step|phase|part|stage|item|task|milestone) \d+|\b\d+ (?:of|out of|/) \d+\b|\b\d+/\d+\b|\bleft off\b"
+    r"|\bpick up\b|\bhalfway\b",
+    r"\b(?:waiting (?:for|on)|currently|right now|at the moment|just (?:finished|merged|started|deployed)"
+    r"|we(?:'re| are) at|blocked|not yet)\b",
+    r"\b(?:stand der dinge|erledigt|offen|en cours|terminé|pendiente|hecho|in corso|fatto)\b|进度|完成|下一步|進捗|次は"
+    r"|сделано|осталось",
+)
+
+TO_REMEMBER = _any(
+    r"\b(?:remember|for (?:the record|reference|later|your (?:information|reference))|fyi|note(?: down)?:?"
+    r"|keep (?:in mind|this|a note)"
+    r"|write (?:this|that|it) down|you'?ll need|here'?s|here is|this is the|reference|exact(?:ly)?|verbatim"
+    r"|merke?|notiere)\b"
+)
+
+SCOPE = _any(r"\b(?:all|every|each|any|everywhere|whole|entire|everything|always|both|default)\b")
+
+REQUEST = re.compile(
+    r"^(?:please|can|could|would|will|kindly|pls|and|also|so|then|ok(?:ay)?|hey|hi|oh|well|now|first|next"
+    r"|finally|but|actually|instead|alright|sorry|hmm+|no|yes|wait)\b",
+    re.I,
+)
+
+HEADING = {
+    "rule": _any(
+        r"\b(?:rules?|constraints?|requirements?|do not|don'?ts?|never|always|must|guidelines?|regeln|règles|reglas)\b"
+    ),
+    "limit": _any(r"\b(?:limits?|budgets?|caps?|quotas?|deadlines?|grenzen|limites|límites)\b"),
+    "preference": _any(
+        r"\b(?:preferences?|style|conventions?|tone|i (?:like|prefer)|vorlieben|préférences|preferencias)\b"
+    ),
+    "goal": _any(r"\b(?:goals?|objectives?|aims?|ziele?|objectifs?|objetivos?)\b"),
+    "decision": _any(r"\b(?:decisions?|decided|agreed|entscheidungen|décisions|decisiones)\b"),
+    "state": _any(r"\b(?:status|progress|to ?dos?|remaining|next steps?|done|open (?:items|points))\b"),
+    "fact": _any(r"\b(?:facts?|credentials?|identifiers?|ids?|codes?|references?|values|details|remember|note)\b"),
+}
+"""What a line that ends with a colon says of the list behind it."""
+
+IMPERATIVE = _listed(
+    """
+    add aim answer append apply ask assume avoid back begin bring build bump call cap change check clean close
+    commit compile configure confirm continue convert copy cover create default delete deploy describe disable
+    display document draft drop enable end ensure exclude explain export favor favour fetch file finish fix focus
+    follow format generate get give go group handle hide hold ignore implement import include indent inline insert
+    install investigate keep label leave let limit link list load lock log look maintain make mark match measure
+    merge migrate mind mock move name note notify offer omit open optimize order organize pass pin place plan
+    point port prefer prefix prepare present preserve print produce propose protect provide publish pull push put
+    quote raise read rebase record reduce refactor refer reference release remind remove rename render replace
+    reply report request require reset respect respond restrict retry return reuse revert review rewrite rotate
+    round route run save say schedule send separate serve set ship show sign simplify skip sort speak specify
+    spell split squash stage start state stay stick stop store stub sum summarise summarize support switch tag
+    take talk target tell test tie time translate treat trim try turn type update upgrade use validate verify wait
+    warn watch work wrap write
+"""
+)
+"""Base forms that open an order when a sentence begins with them."""

@@ -1,0 +1,73 @@
+"""Which lines of the structured part stay when there is not room for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import evolve
+
+from refold.sizing.estimate import tokens
+from refold.summarize.detect import CODE, judge
+from refold.summarize.standing import KEPT, Item, Standing
+
+FIRM = 75
+"""Percent of a summary that rules, limits, goals and preferences may take; the rest is the account of the work."""
+
+LOOSE = 50
+"""Percent that the part may take when lines that may fade (facts, decisions, the state, weak orders) are added."""
+
+STATES = 4
+"""Lines of the task's state: a newer state replaces the oldest."""
+
+
+def fitted(standing: Standing, limit: int) -> Standing:
+    """The part within its share of `limit` tokens, in its order.
+
+    Firm lines (kinds in KEPT that order, limit or name something) come first, the strongest before the newest; then
+    what may fade, the most specific and newest first. Lines that do not fit are counted in `left_out` when they were
+    firm.
+    """
+    states = [item for item in standing.items if item.kind == "state"]
+    faded = {item.key for item in states[:-STATES]}
+    items = [item for item in standing.items if item.key not in faded]
+    standing = evolve(standing, items=tuple(items))
+    if standing.size() <= limit * LOOSE // 100:
+        return standing
+    order = list(enumerate(items))
+    firm = [entry for entry in order if _firm(entry[1])]
+    loose = [entry for entry in order if not _firm(entry[1])]
+    used = Standing(left_out=standing.left_out + len(firm)).size()
+    chosen: set[int] = set()
+    used = _fill(firm, lambda at, item: (_strength(item), at), used, limit * FIRM // 100, chosen)
+    lost = len(firm) - len(chosen)
+    _fill(loose, lambda at, item: (_specific(item), at), used, limit * LOOSE // 100, chosen)
+    return Standing(tuple(item for at, item in order if at in chosen), standing.left_out + lost)
+
+
+def _fill(
+    entries: list[tuple[int, Item]],
+    worth: Callable[[int, Item], tuple[int, int]],
+    used: int,
+    limit: int,
+    chosen: set[int],
+) -> int:
+    for at, item in sorted(entries, key=lambda entry: worth(*entry), reverse=True):
+        size = tokens(item.render() + "\n") + 1
+        if used + size <= limit:
+            used += size
+            chosen.add(at)
+    return used
+
+
+def _strength(item: Item) -> int:
+    judged = judge(item.text)
+    return 2 if judged is None else judged.strength
+
+
+def _firm(item: Item) -> bool:
+    return item.kind in KEPT and (item.kind == "goal" or _strength(item) >= 2)
+
+
+def _specific(item: Item) -> int:
+    """How many exact names a line holds, bounded; a weak order counts least."""
+    return min(3, len(CODE.findall(item.text))) + (item.kind in ("decision", "state"))

@@ -165,19 +165,21 @@ def _quarantine(known: Mapping[str, Installed], broken: Mapping[str, str]) -> di
             rivals = sorted(other for other in _needs(known, ext) if other in known and known[other].strategy)
             if rivals:
                 unfit[ext] = f"requires {rivals[0]}, which is a strategy too, and only one strategy runs"
-    grown = True
-    while grown:
-        grown = False
-        for ext, each in known.items():
-            if ext in unfit:
-                continue
-            for need in each.requires:
-                if need != ext and (need not in known or need in unfit):
-                    state = "does not work" if need in known or need in unfit else "is not installed"
-                    unfit[ext] = f"requires {need}, which {state}"
-                    grown = True
-                    break
+    while found := {
+        ext: reason for ext, each in known.items() if ext not in unfit and (reason := _lacks(each, known, unfit))
+    }:
+        unfit |= found
     return unfit
+
+
+def _lacks(each: Installed, known: Mapping[str, Installed], unfit: Mapping[str, str]) -> str:
+    """What an extension requires in vain; empty: nothing."""
+    for need in each.requires:
+        if need in unfit:
+            return f"requires {need}, which does not work"
+        if need not in known:
+            return f"requires {need}, which is not installed"
+    return ""
 
 
 def _standing(known: Mapping[str, Installed], on: set[str]) -> set[str]:

@@ -113,7 +113,7 @@ def _converter() -> Converter:
     converter.register_structure_hook_factory(attrs.has, lambda cls: _fields_hook(converter, cls))
     converter.register_structure_hook_factory(_is_list, lambda cls: _list_hook(converter, cls))
     converter.register_structure_hook_factory(_is_mapping, lambda cls: _mapping_hook(converter, cls))
-    converter.register_structure_hook_func(lambda cls: get_origin(cls) is Literal, _literal)
+    converter.register_structure_hook_func(_is_literal, _literal)
     return converter
 
 
@@ -142,6 +142,11 @@ def _literal(value: Any, cls: Any) -> Any:
 def _is_list(cls: Any) -> bool:
     origin = get_origin(cls) or cls
     return isinstance(origin, type) and issubclass(origin, Collection) and not issubclass(origin, (str, bytes, Mapping))
+
+
+def _is_literal(cls: Any) -> bool:
+    origin: object = get_origin(cls)
+    return origin is Literal
 
 
 def _is_mapping(cls: Any) -> bool:

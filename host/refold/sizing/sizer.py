@@ -21,7 +21,7 @@ class Sizer:
     vendor's own.
 
     >>> Sizer(Model("gpt-5", "openai-chat", "")).scale(1000)
-    1000
+    1050
     """
 
     model: Model

@@ -1,0 +1,93 @@
+"""What a message shows: words for a blank text, and which pictures go out as pixels and which as a line of text."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+
+from attrs import define
+
+from refold.values.messages import Message, Request, ResultMessage, UserMessage
+from refold.values.rows import Image
+
+ImageBytes = Callable[[Image], bytes]
+"""The bytes of a picture, from the transcript or from the extension that owns it."""
+
+EMPTY = "(empty)"
+"""A blank message of the user: no provider takes one."""
+
+NO_OUTPUT = "(no output)"
+"""A blank result."""
+
+
+@define
+class Pictures:
+    """The pictures of one request, asked for in the order in which they stand in it.
+
+    A picture becomes a line of text when the model reads no images, when the provider does not take its media type, or
+    when newer pictures fill the model's number of images. In the last case the oldest leave by a quarter of that number
+    at a time: each leaving changes bytes that were sent before, so a few at once keep the prompt cache longer.
+    """
+
+    media_types: frozenset[str]
+    image_bytes: ImageBytes
+    reads: bool
+    most: int | None
+    crowded_out: int
+    _taken: int = 0
+
+    def show(self, text: str, images: tuple[Image, ...]) -> tuple[str, list[Image]]:
+        """The text with a line for each picture that stays out, "" when it is blank; and the pictures to send."""
+        if not images:
+            return ("" if text.isspace() else text), []
+        shown: list[Image] = []
+        lines = [text] if text and not text.isspace() else []
+        for image in images:
+            reason = self._omitted(image)
+            if reason is None:
+                shown.append(image)
+            else:
+                lines.append(_line(image, reason))
+        return "\n".join(lines), shown
+
+    def base64(self, image: Image) -> str:
+        """The picture's bytes as base64 text."""
+        return b64encode(self.image_bytes(image)).decode("ascii")
+
+    def data_url(self, image: Image) -> str:
+        """The picture as a `data:` URL."""
+        return f"data:{image.media_type};base64,{self.base64(image)}"
+
+    def _omitted(self, image: Image) -> str | None:
+        if not self.reads:
+            return "the model reads text only"
+        if image.media_type not in self.media_types:
+            return "the provider does not take this type"
+        self._taken += 1
+        if self._taken <= self.crowded_out:
+            return f"the model takes {self.most} images, newer ones are shown"
+        return None
+
+
+def pictures(request: Request, media_types: frozenset[str], image_bytes: ImageBytes) -> Pictures:
+    """The pictures of a request for a protocol that takes these media types."""
+    model = request.model
+    reads = model.inputs is None or "image" in model.inputs
+    crowded_out = 0
+    if reads and model.max_images is not None:
+        count = sum(_count(message, media_types) for message in request.messages)
+        if count > model.max_images:
+            batch = max(1, model.max_images // 4)
+            crowded_out = min(count, -(-(count - model.max_images) // batch) * batch)
+    return Pictures(media_types, image_bytes, reads, model.max_images, crowded_out)
+
+
+def _count(message: Message, media_types: frozenset[str]) -> int:
+    if isinstance(message, (UserMessage, ResultMessage)):
+        return sum(image.media_type in media_types for image in message.images)
+    return 0
+
+
+def _line(image: Image, reason: str) -> str:
+    size = f"{image.width}x{image.height}" if image.width > 0 and image.height > 0 else "of unknown size"
+    return f"[image {image.media_type} {size} omitted: {reason}]"

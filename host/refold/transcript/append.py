@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import get_args
 
-from attrs import evolve
-
 from refold.sizing.estimate import row_tokens
 from refold.transcript.database import Writer
 from refold.transcript.encoding import encode, legible_row, stored_step
 from refold.transcript.images import store_image
-from refold.transcript.sessions import find
-from refold.values.errors import Refused
+from refold.values.errors import NotFound, Refused
 from refold.values.rows import Kind, Row, SourceRef
 
 _KINDS = frozenset(get_args(Kind))
+_NEWEST = (
+    "SELECT s.key, coalesce(r.seq, 0), coalesce(r.turn, 0), coalesce(r.images, 0), coalesce(r.tokens, 0),"
+    " coalesce(substr(b.rest, 1, 40), '') FROM sessions s"
+    " LEFT JOIN row r ON r.session=s.key AND r.seq=(SELECT max(seq) FROM row WHERE session=s.key)"
+    " LEFT JOIN body b ON b.id=r.body WHERE s.id=? AND NOT s.hidden"
+)
 
 
 def append(writer: Writer, session: str, rows: Iterable[Row]) -> list[SourceRef]:
@@ -25,35 +28,24 @@ def append(writer: Writer, session: str, rows: Iterable[Row]) -> list[SourceRef]
     a `data:` URL (`images.data_url`) and are stored once by digest. An event row opens no turn and counts for nothing.
     Raises NotFound for a session that does not exist, Refused for an unknown kind.
     """
-    key = find(writer, session).key
-    newest = writer.one(
-        "SELECT r.seq, r.turn, r.images, r.tokens, substr(b.rest, 1, 40) FROM row r JOIN body b ON b.id=r.body"
-        " WHERE r.session=? ORDER BY r.seq DESC LIMIT 1",
-        key,
-    )
-    seq, turn, images, tokens, rest = newest or (0, 0, 0, 0, "")
+    place = writer.one(_NEWEST, session)
+    if place is None:
+        raise NotFound(f"there is no session {session!r} to append to; `refold sessions` lists them")
+    key, seq, turn, images, tokens, rest = place
     step = stored_step(rest)
     refs = []
     for given in rows:
         if given.kind not in _KINDS:
             raise Refused(f"a row of session {session} has the unknown kind {given.kind!r}; nothing was appended")
         counts = given.kind != "event"
+        opens = counts and given.opens
         seq += 1
-        if counts and given.opens:
+        if opens:
             turn, step = turn + 1, 0
         elif given.kind == "assistant":
             step += 1
-        pictures = tuple(store_image(writer, image) for image in given.images)
-        row = legible_row(
-            evolve(
-                given,
-                ref=SourceRef(session, seq),
-                turn=turn,
-                step=step,
-                opens=counts and given.opens,
-                images=pictures,
-            )
-        )
+        pictures = tuple([store_image(writer, image) for image in given.images])
+        row = legible_row(given, SourceRef(session, seq), turn, step, opens, pictures)
         if counts:
             images, tokens = images + len(pictures), tokens + row_tokens(row)
         stored = encode(row)

@@ -85,6 +85,16 @@ class Reader:
         finally:
             cursor.close()
 
+    def renew(self) -> None:
+        """Moves the snapshot to everything committed by now; what it read before stays as it was read."""
+        self._connection.execute("ROLLBACK")
+        self.begin()
+
+    def begin(self) -> None:
+        """Fixes the snapshot: the first read after BEGIN does."""
+        self._connection.execute("BEGIN")
+        self.one("SELECT 1 FROM sqlite_schema LIMIT 1")
+
     def store(self, name: str) -> StoreReader:
         """The same snapshot, restricted to the tables of an extension's store."""
         return StoreReader(self._connection, self._guard, name)
@@ -157,8 +167,7 @@ class Database:
         with self._spoken():
             reader = self._take()
             try:
-                reader._connection.execute("BEGIN")
-                reader.one("SELECT 1 FROM sqlite_schema LIMIT 1")  # the first read fixes the snapshot
+                reader.begin()
                 yield reader
             finally:
                 self._give_back(reader)
@@ -247,6 +256,8 @@ def _make(path: Path) -> None:
 def _connect(path: Path, read_only: bool) -> tuple[apsw.Connection, Guard]:
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     connection.set_busy_handler(_waiter())
+    # Plans that never depend on bound values: otherwise some statements are compiled anew for every value.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     guard = Guard()
     connection.authorizer = guard
     connection.execute(f"PRAGMA foreign_keys=ON; PRAGMA synchronous=FULL; PRAGMA journal_size_limit={LOG_LIMIT}")

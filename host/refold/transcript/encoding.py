@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
-from attrs import evolve, frozen
+from attrs import frozen
 
 from refold.values.rows import Call, Image, Kind, Replay, Row, SourceRef
 
@@ -52,16 +52,21 @@ def legible(text: str) -> str:
     return text
 
 
-def legible_row(row: Row) -> Row:
-    """`row` as it will be read back."""
-    return evolve(
-        row,
-        event=legible(row.event),
-        text=legible(row.text),
-        calls=tuple(Call(legible(call.id), legible(call.name), _value(call.arguments)) for call in row.calls),
-        call_id=None if row.call_id is None else legible(row.call_id),
-        images=tuple(_legible_image(image) for image in row.images),
-        replay=None if row.replay is None else Replay(legible(row.replay.owner), legible(row.replay.payload)),
+def legible_row(given: Row, ref: SourceRef, turn: int, step: int, opens: bool, images: tuple[Image, ...]) -> Row:
+    """The row at its place, as it will be read back."""
+    return Row(
+        ref,
+        given.kind,
+        turn,
+        step,
+        opens,
+        legible(given.event),
+        legible(given.text),
+        tuple([Call(legible(call.id), legible(call.name), _value(call.arguments)) for call in given.calls]),
+        None if given.call_id is None else legible(given.call_id),
+        given.ok,
+        tuple([_legible_image(image) for image in images]),
+        None if given.replay is None else Replay(legible(given.replay.owner), legible(given.replay.payload)),
     )
 
 

@@ -15,7 +15,7 @@ from refold.transcript.database import Reader
 from refold.transcript.rows import PAGE, fetch, fetch_newest
 from refold.transcript.sessions import find
 from refold.values.errors import NotFound
-from refold.values.rows import Cut, Image, Row, RowRange, SourceRef
+from refold.values.rows import Cut, Image, Kind, Row, RowRange, SourceRef
 
 _TURN, _IMAGES, _TOKENS = range(3)
 
@@ -60,6 +60,14 @@ class StoredHistory:
         part._after = min(max(self._after, seq), self._upto)
         return part
 
+    def saving(self, saved: Mapping[int, int]) -> Self:
+        """The same history with what reducers took off some rows, in the model's tokens by seq."""
+        part = object.__new__(type(self))
+        part.__dict__.update(self.__dict__)
+        part._saved_at = sorted(saved)
+        part._saved_sum = [0, *accumulate(saved[seq] for seq in part._saved_at)]
+        return part
+
     def rows(self, within: RowRange | None = None) -> Iterator[Row]:
         """The rows, oldest first, decoded a page at a time as they are taken."""
         after, upto = self._clip(within)
@@ -73,7 +81,7 @@ class StoredHistory:
         if count <= 0:
             return []
         upto = min(upto, self._upto)
-        seqs = fetch_newest(self._reader, self._key, self._session, "user", self._after, upto, count)
+        seqs = fetch_newest(self._reader, self._key, "user", self._after, upto, count)
         return [row for seq in seqs for row in self._page(seq - 1, seq)]
 
     def size(self, within: RowRange | None = None) -> int:
@@ -146,6 +154,14 @@ class StoredHistory:
             self._upto,
         )
         return None if found is None or found[0] is None else int(found[0]) - 1
+
+    def kind(self, seq: int) -> Kind:
+        """The kind of one row; nothing is decoded. Raises NotFound."""
+        found = self._reader.one("SELECT kind FROM row WHERE session=? AND seq=?", self._key, seq)
+        if found is None:
+            raise NotFound(f"session {self._session} has no row {seq}; its history ends before it")
+        kind: Kind = found[0]
+        return kind
 
     def first(self, column: Literal["turn", "images", "tokens"], at_least: int) -> int | None:
         """The first row of this history whose running total is at least `at_least`; None when none is. O(log n)."""

@@ -100,8 +100,8 @@ def asked(reader: Reader, session: str, after: int = 0) -> list[Asked]:
         after,
     )
     return [
-        Asked(id, session, kind, model, upto, compaction, tokens, orjson.loads(usage or "{}"), outcome, bool(replaced))
-        for id, session, kind, model, upto, compaction, tokens, usage, outcome, replaced in found
+        Asked(key, session, kind, model, upto, compaction, tokens, orjson.loads(usage or "{}"), outcome, bool(replaced))
+        for key, session, kind, model, upto, compaction, tokens, usage, outcome, replaced in found
     ]
 
 

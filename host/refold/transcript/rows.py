@@ -65,7 +65,7 @@ def fetch(reader: Reader, key: int, session: str, after: int, upto: int) -> list
     return _decoded(reader, session, found)
 
 
-def fetch_newest(reader: Reader, key: int, session: str, kind: str, after: int, upto: int, count: int) -> list[int]:
+def fetch_newest(reader: Reader, key: int, kind: str, after: int, upto: int, count: int) -> list[int]:
     """The seqs of the newest `count` rows of one kind in a range, oldest first; nothing is decoded."""
     found = reader.all(
         "SELECT seq FROM row WHERE session=? AND seq>? AND seq<=? AND kind=? ORDER BY seq DESC LIMIT ?",

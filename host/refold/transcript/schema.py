@@ -92,6 +92,11 @@ CREATE TABLE request(                        -- what was asked of a model
   replaced INTEGER NOT NULL DEFAULT 0);      -- asked again in another form: its figures no longer count
 CREATE INDEX request_session ON request(session, upto);
 
+CREATE TABLE compaction(                     -- the n-th that was applied, and the rows that it folded
+  session TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE, n INTEGER NOT NULL,
+  strategy TEXT NOT NULL, demand TEXT NOT NULL, after INTEGER NOT NULL, upto INTEGER NOT NULL,
+  PRIMARY KEY(session, n)) WITHOUT ROWID;
+
 CREATE TABLE origin(                         -- the foreign session that this one was imported from
   session TEXT PRIMARY KEY REFERENCES sessions(id) ON DELETE CASCADE,
   source TEXT NOT NULL, rows INTEGER NOT NULL);

@@ -1,0 +1,157 @@
+"""Deletes a session: hidden at once, then removed in slices that let other writers through."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+
+import apsw
+
+from refold.transcript import sessions
+from refold.transcript.database import Database, Reader, Writer
+from refold.transcript.images import drop_unused
+from refold.transcript.leases import held, lease
+from refold.transcript.rows import newest_seq
+from refold.values.errors import Refused
+
+SLICE = 0.025
+"""Seconds that one slice works before it commits and lets other writers through."""
+BATCH = 64
+"""Rows between two looks at the clock."""
+
+Step = Callable[[Writer], bool]
+"""Removes a little; whether more is left."""
+
+
+def delete(database: Database, session: str) -> int:
+    """Deletes the session and returns how many rows it had. Forks and children live on, without a parent.
+
+    Bodies and pictures that another session shows are kept. When the process dies on the way, `finish_deletions`
+    goes on. Raises NotFound, Busy when somebody holds the session.
+    """
+    with lease(database, session, "delete"):
+        with database.write() as writer:
+            key = sessions.find(writer, session).key
+            rows = newest_seq(writer, key)
+            writer.execute("UPDATE sessions SET hidden=1 WHERE key=?", key)
+        _remove(database, key, session)
+    return rows
+
+
+def finish_deletions(database: Database) -> int:
+    """Ends the deletions that died on the way; returns how many. Call it when a home is opened."""
+    with database.read() as reader:
+        hidden = reader.all("SELECT key, id FROM sessions WHERE hidden ORDER BY key")
+        abandoned = [(key, session) for key, session in hidden if held(reader, session) is None]
+    for key, session in abandoned:
+        _remove(database, key, session)
+    return len(abandoned)
+
+
+def _remove(database: Database, key: int, session: str) -> None:
+    """Every step can be done again from the start, so a crash between two slices costs nothing."""
+    _remove_state(database, session)
+    _in_slices(database, lambda writer: _remove_rows(writer, key))
+    with database.write() as writer:
+        writer.execute("DELETE FROM spawn WHERE session=?", key)
+        writer.execute("DELETE FROM sessions WHERE key=?", key)
+
+
+def _in_slices(database: Database, step: Step) -> None:
+    more = True
+    while more:
+        with database.write() as writer:
+            until = time.monotonic() + SLICE
+            while more and time.monotonic() < until:
+                more = step(writer)
+        if more:
+            time.sleep(SLICE / 4)  # a waiting writer asks every few milliseconds
+
+
+def _remove_rows(writer: Writer, key: int) -> bool:
+    """One batch of rows from the end, with the bodies and pictures that nobody else shows.
+
+    A body is shared only with the same seq of a session of the same family (schema.py), so a few look-ups by key
+    tell whether it is.
+    """
+    batch = writer.all("SELECT seq, body FROM row WHERE session=? ORDER BY seq DESC LIMIT ?", key, BATCH)
+    if not batch:
+        return False
+    lowest = batch[-1][0]
+    family = writer.all(
+        "SELECT key FROM sessions WHERE key<>?1 AND family=(SELECT family FROM sessions WHERE key=?1)", key
+    )
+    shared = {
+        body
+        for (relative,) in family
+        for (body,) in writer.all(
+            "SELECT body FROM row WHERE session=? AND seq>=? AND seq<=?", relative, lowest, batch[0][0]
+        )
+    }
+    pictures = writer.all("DELETE FROM picture WHERE session=? AND seq>=? RETURNING key", key, lowest)
+    writer.execute("DELETE FROM row WHERE session=? AND seq>=?", key, lowest)
+    for _, body in batch:
+        if body not in shared:
+            writer.execute("DELETE FROM body WHERE id=?", body)
+    drop_unused(writer, {picture for (picture,) in pictures})
+    return True
+
+
+def _remove_state(database: Database, session: str) -> None:
+    """Rows of every table that refers to the session, the extensions' included: left to the cascade of the last step,
+    a long session's state would go in one long transaction. A table that others still refer to waits for them."""
+    with database.read() as reader:
+        waiting = list(_referring(reader))
+    while waiting:
+        blocked = []
+        for table, column in waiting:
+            with database.read() as reader:
+                rows = _rows_of(reader, table, column, session)
+            try:
+                _in_slices(database, _removal(table, column, session, rows))
+            except apsw.ConstraintError as error:
+                blocked.append((table, column))
+                reason = error
+        if len(blocked) == len(waiting):
+            tables = ", ".join(table for table, _ in blocked)
+            raise Refused(f"session {session} is hidden, but {tables} cannot let its rows go ({reason})") from reason
+        waiting = blocked
+
+
+def _referring(reader: Reader) -> Iterator[tuple[str, str]]:
+    """Tables with a column that refers to sessions(id); the lease stays until the session goes."""
+    found = reader.all(
+        'SELECT t.name, f."from" FROM sqlite_schema t JOIN pragma_foreign_key_list(t.name) f'
+        " WHERE t.type='table' AND lower(f.\"table\")='sessions' AND lower(f.\"to\")='id' ORDER BY t.name"
+    )
+    return ((table, column) for table, column in found if table != "lease")
+
+
+def _rows_of(reader: Reader, table: str, column: str, session: str) -> tuple[str, Iterator[Sequence[object]]]:
+    """The key of the session's rows: an SQL expression, and its values. Looked up outside of any transaction, since a
+    table without an index on the column is read as a whole."""
+    keys = [
+        _quoted(name) for (name,) in reader.all("SELECT name FROM pragma_table_info(?) WHERE pk>0 ORDER BY pk", table)
+    ]
+    rowid = not reader.one("SELECT 1 FROM pragma_table_list WHERE schema='main' AND name=? AND wr", table)
+    parts = ["rowid"] if rowid or not keys else keys
+    found = reader.all(f"SELECT {', '.join(parts)} FROM {_quoted(table)} WHERE {_quoted(column)}=?", session)
+    return " AND ".join(f"{part}=?" for part in parts), iter(found)
+
+
+def _removal(table: str, column: str, session: str, rows: tuple[str, Iterator[Sequence[object]]]) -> Step:
+    where, values = rows
+    statement = f"DELETE FROM {_quoted(table)} WHERE {where} AND {_quoted(column)}=?"
+
+    def step(writer: Writer) -> bool:
+        batch = list(islice(values, BATCH))
+        for value in batch:
+            writer.execute(statement, *value, session)
+        return bool(batch)
+
+    return step
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -27,6 +27,7 @@ from refold.transcript.images import PREFIX
 from refold.values.rows import Call, Image, Kind, Replay, Row
 from refold.values.tools import Importer
 
+_EDGE_LIMIT = 1_000_000  # pixels; a larger number is no picture's
 _KINDS = frozenset(get_args(Kind))
 _EVENTS = {"command", "spawned", "joined", "excursion", "notice"}
 
@@ -108,11 +109,15 @@ class _Reader:
     def _picture(self, fields: Mapping[str, Any]) -> Image:
         """A picture's bytes travel with the row that shows it first; from then on its digest is enough."""
         name, owner = as_text(fields.get("key")), fields.get("owner")
-        width, height = (size if isinstance(size, int) else 0 for size in (fields.get("width"), fields.get("height")))
+        width, height = _pixels(fields.get("width")), _pixels(fields.get("height"))
         fresh = self._bytes.pop(name, None) if owner is None else None
         key = fresh.key if fresh else self._known.get(name, name)
         media_type = as_text(fields.get("media_type"))
         return Image(key, media_type, width, height, owner if isinstance(owner, str) else None)
+
+
+def _pixels(size: Any) -> int:
+    return size if isinstance(size, int) and 0 < size <= _EDGE_LIMIT else 0
 
 
 IMPORTER = Importer(format="refold", detect=detect, rows=rows)

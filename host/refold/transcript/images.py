@@ -39,6 +39,13 @@ def data_url(data: bytes, media_type: str) -> str:
     return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
 
 
+def stored_key(image: Image) -> str:
+    """The key under which `store_image` keeps a picture; nothing is stored."""
+    if image.owner is not None or image.key[:5].lower() != "data:":
+        return image.key
+    return _key(image.key, _bytes(image.key))
+
+
 def store_image(writer: Writer, image: Image) -> Image:
     """Stores the bytes of a picture that travels as a `data:` URL and returns it by its digest; any other as it is.
 
@@ -48,17 +55,16 @@ def store_image(writer: Writer, image: Image) -> Image:
     if image.owner is not None or image.key[:5].lower() != "data:":
         return image
     data = _bytes(image.key)
+    key = _key(image.key, data)
     if data is None:
-        digest = hashlib.sha256(image.key.encode("utf-8", "surrogatepass")).hexdigest()
-        return Image(f"unreadable:{digest}", image.media_type, image.width, image.height)
-    digest = hashlib.sha256(data).hexdigest()
+        return Image(key, image.media_type, image.width, image.height)
     header = read_header(data)
     named = _DATA_URL.match(image.key)
     media_type = header.media_type if header else image.media_type or (named[1] if named else "")
     width, height = (header.width, header.height) if header else (0, 0)
     writer.execute(
         "INSERT INTO image(digest, type, width, height, data) VALUES(?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        digest,
+        key.removeprefix(PREFIX),
         media_type,
         width,
         height,
@@ -66,7 +72,7 @@ def store_image(writer: Writer, image: Image) -> Image:
     )
     if image.width > 0 and image.height > 0:
         width, height = image.width, image.height
-    return Image(PREFIX + digest, media_type, width, height)
+    return Image(key, media_type, width, height)
 
 
 def load_image(reader: Reader, key: str) -> StoredImage:
@@ -83,6 +89,12 @@ def drop_unused(writer: Writer, keys: set[str]) -> int:
     for key in unused:
         writer.execute("DELETE FROM image WHERE digest=?", key.removeprefix(PREFIX))
     return len(unused)
+
+
+def _key(url: str, data: bytes | None) -> str:
+    if data is None:
+        return "unreadable:" + hashlib.sha256(url.encode("utf-8", "surrogatepass")).hexdigest()
+    return PREFIX + hashlib.sha256(data).hexdigest()
 
 
 def _bytes(url: str) -> bytes | None:

@@ -5,6 +5,8 @@ What extensions and host apps import; nothing else of this package is public.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from refold.hookspecs import hookimpl, hookspec
 from refold.values.contexts import (
     CompactionStrategy,
@@ -38,6 +40,10 @@ from refold.values.rows import Call, Cut, Image, Replay, Row, RowRange, SourceRe
 from refold.values.sizes import Measured, Model, Sizing, Window
 from refold.values.tools import Command, ContextBlock, Importer, Tool, ToolTraits
 
+if TYPE_CHECKING:
+    from refold.agent.host import Host
+    from refold.agent.session import Session
+
 __all__ = [
     "Applied",
     "Blocked",
@@ -57,6 +63,7 @@ __all__ = [
     "FoldPlugin",
     "Fork",
     "History",
+    "Host",
     "Image",
     "Importer",
     "Input",
@@ -79,6 +86,7 @@ __all__ = [
     "RowRange",
     "Rows",
     "Section",
+    "Session",
     "Sizing",
     "SourceRef",
     "Summary",
@@ -94,3 +102,16 @@ __all__ = [
     "hookimpl",
     "hookspec",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`Host` and `Session` load when they are first used: extensions import this module and need neither."""
+    if name == "Host":
+        from refold.agent.host import Host
+
+        return Host
+    if name == "Session":
+        from refold.agent.session import Session
+
+        return Session
+    raise AttributeError(f"module 'refold' has no attribute {name!r}")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from attrs import frozen
+from attrs import define, frozen
 
 from refold.prepare.measure import RequestSizing
-from refold.prepare.prior import Provider, compose
+from refold.prepare.prior import compose
 from refold.registry.composition import Composition
-from refold.registry.loading import Extension
-from refold.transcript import search, state
+from refold.registry.contributions import Extension
+from refold.transcript import requests, search
 from refold.transcript.database import Reader
 from refold.transcript.history import StoredHistory
 from refold.values.contexts import Delegate, Fold, History, Prior
@@ -26,9 +26,12 @@ from refold.values.traits import KNOWN_TOOLS
 T = TypeVar("T")
 
 
-@frozen
+@frozen(eq=False)
 class View:
-    """One session in one read snapshot, as the host sees it. `compactions` counts those applied so far."""
+    """One session in one read snapshot, as the host sees it.
+
+    `compactions` counts those applied so far. `traits` are those of the host app's own tools.
+    """
 
     reader: Reader
     session: str
@@ -38,22 +41,94 @@ class View:
     window: Window
     history: StoredHistory
     sizing: RequestSizing
-
-    def bound(self, extension: Extension) -> BoundContext:
-        """The view as `extension` gets it."""
-        return BoundContext(self, extension)
+    traits: dict[str, ToolTraits]
 
     def folds(self, history: History, but: str | None = None) -> Prior:
         """The stored folds of every enabled fold plugin, those owned by `but` left out, and the rest."""
-        return compose(history, [self._provider(each) for each in self.composition.enabled if _offers(each, but)])
+        offers = [each for each in self.composition.extensions if each.fold_plugin and each.fold_plugin.owner != but]
+        return compose(history, [self._listing(each) for each in offers])
 
-    def _provider(self, extension: Extension) -> Provider:
+    def _listing(self, extension: Extension) -> Callable[[History], Sequence[Fold]]:
         def folds(history: History) -> Sequence[Fold]:
-            assert extension.fold_plugin is not None
-            return extension.fold_plugin.folds(self.bound(extension), history)
+            plugin = extension.fold_plugin
+            return plugin.folds(BoundContext(self, extension), history) if plugin else ()
 
         return folds
 
 
-def _offers(extension: Extension, but: str | None) -> bool:
-    return extension.fold_plugin is not None and extension.fold_plugin.owner != but
+@define(eq=False)
+class BoundContext:
+    """`Context` of one extension over a view. It reads the extension's own tables and settings, and nothing more."""
+
+    view: View
+    extension: Extension
+
+    @property
+    def session(self) -> str:
+        return self.view.session
+
+    @property
+    def strategy(self) -> str | None:
+        return self.view.composition.strategy.id if self.view.composition.strategy else None
+
+    @property
+    def model(self) -> Model:
+        return self.view.model
+
+    @property
+    def history(self) -> History:
+        return self.view.history
+
+    @property
+    def window(self) -> Window:
+        return self.view.window
+
+    @property
+    def fixed(self) -> int:
+        return self.view.sizing.fixed
+
+    @property
+    def sizing(self) -> Sizing:
+        return self.view.sizing
+
+    def settings(self, cls: type[T]) -> T:
+        found = self.view.composition.settings(self.extension.id)
+        if not isinstance(found, cls):
+            raise TypeError(f"{self.extension.id} names {cls.__name__} as its settings, its manifest another class")
+        return found
+
+    def read(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        return self.view.reader.store(self.extension.manifest.tables).all(sql, *values)
+
+    def prior(self) -> Prior:
+        return self.view.folds(self.view.history, but=self.extension.id)
+
+    def requests(self, after: int = 0) -> Sequence[Measured]:
+        return requests.measured(self.view.reader, self.session, after)
+
+    def traits(self, tool: str) -> ToolTraits | None:
+        own = {each.name: each.traits for _, each in self.view.composition.tools}
+        return self.view.traits.get(tool) or own.get(tool) or KNOWN_TOOLS.get(tool)
+
+    def search(self, text: str, after: int = 0, limit: int = 20) -> Sequence[tuple[SourceRef, str]]:
+        hits = search.search(self.view.reader, self.session, text, after, limit)
+        return [(SourceRef(self.session, hit.seq), hit.snippet) for hit in hits]
+
+    def delegate(self, id: str) -> Delegate | None:
+        other = next((each for each in self.view.composition.installed if each.id == id and each.strategy), None)
+        return Projecting(BoundContext(self.view, other)) if other else None
+
+
+@frozen(eq=False)
+class Projecting:
+    """Another strategy inside a context that only reads."""
+
+    context: BoundContext
+
+    def project(self) -> Projection:
+        strategy = self.context.extension.strategy
+        assert strategy is not None
+        return strategy.project(self.context)
+
+    def compact(self, demand: Demand) -> Outcome:
+        raise Refused(f"{self.context.extension.id} may compact inside compact only; nothing was changed")

@@ -7,10 +7,16 @@ So the head that was sent is kept, and a change is told in a short note behind t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
 
+import orjson
 from attrs import evolve, field, frozen
 
 from refold.values.tools import ContextBlock
+
+if TYPE_CHECKING:
+    from cattrs import Converter
 
 NOTE_CHARACTERS = 2_000
 """A changed text is quoted up to this length."""
@@ -39,6 +45,23 @@ class Pinned:
     current: Head
     compaction: int
     notes: Mapping[int, str] = field(factory=dict)
+
+
+def dump(pinned: Pinned) -> str:
+    """The pinned head as JSON text, as it is stored."""
+    return orjson.dumps(_converter().unstructure(pinned)).decode()
+
+
+def load(text: str | None) -> Pinned | None:
+    """The stored head; None when none is stored."""
+    return None if text is None else _converter().structure(orjson.loads(text), Pinned)
+
+
+@cache
+def _converter() -> Converter:
+    from cattrs.preconf.orjson import make_converter
+
+    return make_converter()
 
 
 def pin(stored: Pinned | None, current: Head, compaction: int, upto: int) -> Pinned:

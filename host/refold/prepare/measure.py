@@ -104,21 +104,16 @@ def unsent_tokens(shown: Sequence[Row], sent: Sequence[Sourced], history: Histor
     return sum(history.size(RowRange(ref.session, ref.seq - 1, ref.seq)) for ref in lost)
 
 
-def size(
-    bound: int, history: History, requests: Sequence[Measured], model: str, compactions: int, fixed_changed: bool
-) -> Size:
+def size(bound: int, history: History, sent: Measured | None, model: str, compactions: int) -> Size:
     """The size of a request whose local estimate is `bound`.
 
-    The newest request that still applies counts: same model, no compaction since, nothing fixed changed. Then only
-    the rows behind it are estimated.
+    When the newest counted request `sent` still applies (same model, no compaction since), only the rows behind it
+    are estimated.
     """
-    for sent in reversed(requests):
-        if sent.model != model or sent.compaction != compactions or fixed_changed:
-            break
-        if sent.tokens is not None and sent.upto <= history.range.upto:
-            new = RowRange(history.range.session, sent.upto, history.range.upto)
-            return Size(sent.tokens, history.size(new), "reported_usage")
-    return Size(0, bound, "estimate")
+    if sent is None or sent.tokens is None or (sent.model, sent.compaction) != (model, compactions):
+        return Size(0, bound, "estimate")
+    new = RowRange(history.range.session, sent.upto, history.range.upto)
+    return Size(sent.tokens, history.size(new), "reported_usage")
 
 
 def _words(kind: Kind, text: str, sizer: Sizer) -> int:

@@ -46,6 +46,12 @@ def newest_seq(reader: Reader, key: int) -> int:
     return int(found[0] or 0) if found else 0
 
 
+def newest_turn(reader: Reader, session: str) -> int:
+    """The number of the session's newest turn; 0 before the first. Raises NotFound."""
+    found = reader.one("SELECT turn FROM row WHERE session=? ORDER BY seq DESC LIMIT 1", find(reader, session).key)
+    return int(found[0]) if found else 0
+
+
 def load_sources(reader: Reader, session: str, after: int, upto: int) -> list[Row]:
     """The rows with `after < seq <= upto`, oldest first. Raises NotFound for an unknown session."""
     return fetch(reader, find(reader, session).key, session, after, upto)

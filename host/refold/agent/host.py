@@ -1,0 +1,146 @@
+"""refold in one home: its sessions, its extensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, BinaryIO, Self
+
+from attrs import frozen
+
+from refold.agent.home import home_path
+from refold.registry.composition import Composition, Listed
+from refold.registry.registry import Registry, Reloaded
+from refold.registry.selection import Problem
+from refold.transcript import sessions, state
+from refold.transcript.database import Database
+from refold.transcript.deletion import finish_deletions
+from refold.transcript.migrations import migrate
+
+if TYPE_CHECKING:
+    from refold.agent.session import Session
+    from refold.importers.store import Imported
+
+
+@frozen
+class Extensions:
+    """What `refold extensions` lists: the strategy in force, every extension, and problems of the installation."""
+
+    strategy: str | None
+    extensions: tuple[Listed, ...]
+    problems: tuple[Problem, ...]
+
+
+class Host:
+    """The sessions and extensions of one home. Safe to share by threads; several processes may open one home.
+
+    `home` is a folder (default: `REFOLD_HOME`, else the platform's data folder); it is made when it is missing.
+
+        with Host() as host:
+            session = host.new(title="a first session")
+            session.user("What is in this folder?")
+            request = session.prepare(window=8_000).request
+    """
+
+    def __init__(self, home: Path | str | None = None) -> None:
+        self.home = home_path(home)
+        self.database = Database(self.home / "refold.db")
+        finish_deletions(self.database)
+        self.registry = Registry(self.home, partial(migrate, self.database))
+
+    def close(self) -> None:
+        """Closes the database. Sessions of this host are of no use afterwards."""
+        self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def new(self, id: str | None = None, *, title: str | None = None, model: str | None = None) -> Session:
+        """Makes an empty session. Raises Refused for an id that is taken or cannot be one."""
+        with self.database.write() as writer:
+            made = sessions.create(writer, id, title=title, model=model)
+        return self._session(made.id)
+
+    def session(self, id: str | None = None) -> Session:
+        """The session of that id; without one, the session made last. Raises NotFound."""
+        with self.database.read() as reader:
+            found = sessions.find(reader, id) if id is not None else sessions.newest(reader)
+        return self._session(found.id)
+
+    def sessions(self) -> list[sessions.Listed]:
+        """Every session with its totals, oldest first."""
+        with self.database.read() as reader:
+            return sessions.listing(reader)
+
+    def import_file(
+        self,
+        source: Path | BinaryIO,
+        *,
+        format: str | None = None,
+        session: str | None = None,
+        progress: Callable[[int, int | None], None] | None = None,
+    ) -> Imported:
+        """Imports a session file of an agent; the same file twice adds nothing. Raises Refused or NotFound."""
+        from refold.importers.formats import BUILT_IN
+        from refold.importers.store import import_file
+
+        with self.registry.running():
+            added = tuple(importer for _, importer in self.registry.composition().importers)
+            return import_file(
+                self.database, source, format=format, session=session, importers=(*BUILT_IN, *added), progress=progress
+            )
+
+    def extensions(self, session: str | None = None) -> Extensions:
+        """The extensions as they stand, for a session or for one without choices of its own. Raises NotFound."""
+        composition = self.composition(session)
+        strategy = composition.strategy.id if composition.strategy else None
+        return Extensions(strategy, composition.listing, composition.problems)
+
+    def choose(self, id: str, on: bool | None, session: str | None = None) -> Extensions:
+        """Switches an extension on or off, globally or for one session; None drops the choice of that scope.
+
+        The choice holds from the next request on. Raises Refused, naming the rule, or NotFound; then nothing changed.
+        """
+        if session is None:
+            self.registry.choose({id: on})
+            return self.extensions()
+        with self.database.read() as reader:
+            before = state.choices(reader, sessions.find(reader, session).id)
+        after = self.registry.propose({id: on}, before)
+        with self.database.write() as writer:
+            for extension in before.keys() | after.keys():
+                state.set_choice(writer, session, extension, after.get(extension))
+        return self.extensions(session)
+
+    def reload(self) -> Reloaded:
+        """Picks up extensions that pip installed, upgraded or removed while this process lives.
+
+        Waits until nothing runs in this process. Raises Busy when that takes too long, RefoldError when the scan
+        failed; then everything stays as it was.
+        """
+        return self.registry.reload()
+
+    def composition(self, session: str | None = None) -> Composition:
+        """The set of extensions in force. Raises NotFound for an unknown session."""
+        if session is None:
+            return self.registry.composition()
+        with self.database.read() as reader:
+            choices = state.choices(reader, sessions.find(reader, session).id)
+        return self.registry.composition(choices)
+
+    def _session(self, id: str) -> Session:
+        from refold.agent.session import Session
+
+        return Session(self, id)
+
+
+def problems_of(extensions: Sequence[Listed]) -> list[str]:
+    """The shown problems, each with the extension's id."""
+    return [f"{each.id}: {each.problem}" for each in extensions if each.problem]

@@ -1,0 +1,246 @@
+"""One session as a host app holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from refold.prepare import inspector, road, snapshot
+from refold.prepare.context import View
+from refold.prepare.draw import check, open_view
+from refold.prepare.head import Head
+from refold.prepare.request import Ask, Attempted, Check, Desk, Prepared
+from refold.prepare.work import Bench, BoundWork, PictureWork
+from refold.summarize.offline import Offline
+from refold.summarize.passes import PassCache
+from refold.summarize.service import summarize
+from refold.transcript import images, rows, search, sessions, state
+from refold.transcript.append import append
+from refold.transcript.database import Reader
+from refold.transcript.deletion import delete
+from refold.transcript.fork import ForkHook, ForkReport, fork
+from refold.transcript.history import StoredHistory
+from refold.transcript.leases import lease
+from refold.values.contexts import Fold
+from refold.values.errors import NotFound, Refused
+from refold.values.inputs import Rows
+from refold.values.messages import ToolSpec
+from refold.values.rows import Call, Image, Row, SourceRef
+from refold.values.sizes import Model
+
+if TYPE_CHECKING:
+    from refold.agent.host import Host
+
+Progress = Callable[[int, int], None]
+"""Hears how many of how many passes of a compaction are done."""
+
+_NEW = SourceRef("", 0)
+_CACHED_PASSES = 64
+
+
+class Session:
+    """A session of a `Host`. What it appends is durable when the call returns.
+
+    `system` and `tools` are the host app's own: what stands before the history in every request. They may be set at
+    any time; a changed system prompt arrives at the next compaction, and is told in a note until then.
+    """
+
+    def __init__(self, host: Host, id: str) -> None:
+        self.host = host
+        self.id = id
+        self.system = ""
+        self.tools: tuple[ToolSpec, ...] = ()
+        self._rows: dict[int, Row] = {}
+        self._passes = PassCache(_CACHED_PASSES)
+        self._rested = 0
+
+    @property
+    def record(self) -> sessions.Session:
+        """Title, model, parent and counts as they are stored. Raises NotFound when the session was deleted."""
+        with self.host.database.read() as reader:
+            return sessions.find(reader, self.id)
+
+    # The transcript
+
+    def append(self, new: Iterable[Row]) -> list[SourceRef]:
+        """Appends rows in one transaction; their `ref`, `turn` and `step` are given here. Raises NotFound, Refused."""
+        with self.host.database.write() as writer:
+            return append(writer, self.id, new)
+
+    def user(self, text: str, images: Sequence[Image] = (), *, opens: bool = True) -> SourceRef:
+        """Appends a user row. `opens` false: a follow-up, which starts no turn."""
+        return self.append([Row(_NEW, "user", 0, 0, opens=opens, text=text, images=tuple(images))])[0]
+
+    def assistant(self, text: str, calls: Sequence[Call] = ()) -> SourceRef:
+        """Appends an answer of the model."""
+        return self.append([Row(_NEW, "assistant", 0, 0, text=text, calls=tuple(calls))])[0]
+
+    def results(self, results: Mapping[str, str]) -> list[SourceRef]:
+        """Appends the results of a step's calls together: call id to text."""
+        return self.append(Row(_NEW, "result", 0, 0, text=text, call_id=call_id) for call_id, text in results.items())
+
+    def rows(self, after: int = 0, upto: int | None = None) -> list[Row]:
+        """The durable rows with `after < seq <= upto`, oldest first."""
+        with self.host.database.read() as reader:
+            last = rows.last_seq(reader, self.id)
+            return rows.load_sources(reader, self.id, after, last if upto is None else min(upto, last))
+
+    def source(self, seq: int) -> Row:
+        """One durable row. Raises NotFound."""
+        with self.host.database.read() as reader:
+            return rows.source(reader, SourceRef(self.id, seq))
+
+    def search(self, text: str, after: int = 0, limit: int = 20) -> list[search.Hit]:
+        """Rows after seq `after` that contain the text, ignoring case, in order."""
+        with self.host.database.read() as reader:
+            return search.search(reader, self.id, text, after, limit)
+
+    def fork(self, at: int, id: str | None = None) -> ForkReport:
+        """A new session with the rows up to `at`, and the state of extensions that copy it. Raises Refused."""
+        with self.host.registry.running():
+            hooks = [
+                ForkHook(each.id, each.manifest.tables, partial(_forked, each.hook))
+                for each in self.host.composition(self.id).installed
+                if each.gives("session_forked")
+            ]
+            return fork(self.host.database, self.id, at, id, hooks)
+
+    def delete(self) -> int:
+        """Deletes the session with all its state; returns how many rows it had. Raises Busy while it is held."""
+        with lease(self.host.database, self.id, "delete"):
+            pass
+        return delete(self.host.database, self.id)
+
+    # The request
+
+    def check(self, window: int | None = None) -> Check:
+        """Whether compaction is due. Constant in the session's length; it decodes and writes nothing."""
+        with self.host.registry.running(), self.host.database.read() as reader:
+            return check(self._desk(), self._ask(window), reader)
+
+    def prepare(self, window: int | None = None, protocol: str = "openai-chat") -> Prepared:
+        """The request that the model would get next, compacted first when that is due.
+
+        `window` (tokens) goes before every other source. Raises ProjectionFailed.
+        """
+        with self.host.registry.running():
+            turn = self._turn()
+            resting = turn == self._rested
+            prepared = road.prepare(self._desk(), self._ask(window, protocol), resting=resting)
+            if prepared.rests:
+                self._rested = turn
+            self._forget(prepared)
+            return prepared
+
+    def compact(
+        self, window: int | None = None, instructions: str = "", *, progress: Progress | None = None
+    ) -> Prepared:
+        """Compacts now, whatever the size. `instructions` tell a summarizer what to keep.
+
+        Raises CompactionFailed or ProjectionFailed, Busy when the session is held; then nothing changed.
+        """
+        with self.host.registry.running():
+            desk = self._desk(instructions, progress)
+            if not desk.composition.compaction.enable:
+                raise Refused(
+                    "compaction.enable is false in extensions.json; nothing was changed; set it to true first"
+                )
+            prepared = road.compact(desk, self._ask(window))
+            self._forget(prepared)
+            return prepared
+
+    def plan(self, window: int | None = None) -> Attempted:
+        """What `compact` would fold. No model is called and nothing is written."""
+        with self.host.registry.running():
+            return road.plan(self._desk(), self._ask(window))
+
+    def context(self) -> dict[str, Any]:
+        """The snapshot of the last prepared request as `refold context` shows it. Nothing is prepared or called."""
+        with self.host.database.read() as reader:
+            taken = self._snapshot(reader)
+            return inspector.PENDING if taken is None else inspector.summary(taken)
+
+    def context_page(self, section: str, page: int = 0) -> dict[str, Any]:
+        """One page of a section of the last prepared request, counted from 0. Raises NotFound."""
+        with self.host.database.read() as reader:
+            taken = self._snapshot(reader)
+            if taken is None:
+                raise NotFound("no request was prepared in this session yet; 'refold prepare' makes one")
+            last = rows.last_seq(reader, self.id)
+            history = StoredHistory(reader, self.id, 0, last, lambda raw: raw, lambda width, height: 0)
+            return inspector.page(taken, history, section, page)
+
+    def folds(self) -> Sequence[Fold]:
+        """The stored folds of every enabled extension, oldest first."""
+        with self.host.registry.running(), self.host.database.read() as reader:
+            view, _ = open_view(self._desk(), self._ask(None), reader)
+            return view.folds(view.history).folds
+
+    def image_bytes(self, image: Image) -> bytes:
+        """The bytes of a picture of this session, stored or made by the extension that owns it. Raises NotFound."""
+        with self.host.registry.running(), self.host.database.read() as reader:
+            if image.owner is None:
+                return images.load_image(reader, image.key).data
+            view, _, bench = self._work(reader)
+            extension = view.composition.extension(image.owner)
+            made: bytes | None = extension.hook.image_bytes(context=PictureWork(view, extension, bench), image=image)
+            if made is None:
+                raise NotFound(f"{image.owner} has no picture {image.key}")
+            return made
+
+    def run(self, command: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Runs a command of an enabled extension, such as `lcm tree`. Raises NotFound, or what the command raises."""
+        with self.host.registry.running(), self.host.database.read() as reader:
+            view, _, bench = self._work(reader)
+            for extension, offered in view.composition.commands:
+                if offered.name == command:
+                    return offered.run(BoundWork(view, extension, bench), arguments)
+            raise NotFound(f"no enabled extension has a command {command!r}")
+
+    def _work(self, reader: Reader) -> tuple[View, Desk, Bench]:
+        desk = self._desk()
+        view, _ = open_view(desk, self._ask(None), reader)
+        return view, desk, Bench(desk.database, desk.summarize, desk.notices, desk.progress, desk.cancelled)
+
+    def _ask(self, window: int | None, protocol: str = "openai-chat") -> Ask:
+        model = Model(id=self.record.model or "", protocol=protocol, owner="")
+        return Ask(self.id, model, override=window, head=Head(self.system), tools=self.tools)
+
+    def _desk(self, instructions: str = "", progress: Progress | None = None) -> Desk:
+        return Desk(
+            database=self.host.database,
+            composition=self.host.composition(self.id),
+            summarize=partial(summarize, summarizers=[Offline()], focus=instructions, cache=self._passes),
+            hold=partial(lease, self.host.database, self.id, "compact"),
+            now=sessions.now,
+            progress=progress or _unwatched,
+            cancelled=_never,
+            rows=self._rows,
+        )
+
+    def _snapshot(self, reader: Reader) -> snapshot.Snapshot | None:
+        stored = state.snapshot(reader, sessions.find(reader, self.id).id)
+        return snapshot.load(stored) if stored else None
+
+    def _turn(self) -> int:
+        with self.host.database.read() as reader:
+            return rows.newest_turn(reader, self.id)
+
+    def _forget(self, prepared: Prepared) -> None:
+        """Decoded rows are kept while they are on view."""
+        inputs = [part for section in prepared.projection.sections for part in section.inputs]
+        parts = [part.range for part in inputs if isinstance(part, Rows)]
+        self._rows = {seq: row for seq, row in self._rows.items() if any(seq in part for part in parts)}
+
+
+def _unwatched(done: int, total: int) -> None:
+    """The progress of a compaction that nobody watches."""
+
+
+def _never() -> bool:
+    return False
+
+
+def _forked(hook: Any, fork: Any) -> None:
+    hook.session_forked(fork=fork)

@@ -1,0 +1,84 @@
+"""One attempt to compact: the strategy's `compact`, the hooks around it, and every way in which it may end."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from attrs import evolve
+
+from refold.prepare.context import View
+from refold.prepare.draw import Drawn
+from refold.prepare.listen import listen, say
+from refold.prepare.request import Attempted, Desk
+from refold.prepare.work import Attempt, Bench, BoundWork, CompactWork, Planned
+from refold.registry.contributions import Extension
+from refold.sizing.estimate import row_tokens
+from refold.transcript.history import StoredHistory
+from refold.values.errors import CompactionFailed, RefoldError, Superseded, Vetoed
+from refold.values.outcome import Applied, Blocked, Demand, Event, Nothing, Outcome
+from refold.values.rows import Row, RowRange, SourceRef
+
+
+def attempt(desk: Desk, drawn: Drawn, demand: Demand, *, dry: bool = False) -> Attempted:
+    """Asks the strategy in force to compact what was drawn, inside the snapshot it was drawn in.
+
+    Raises CompactionFailed when it could not; then state, view and transcript are what they were. A failure after a
+    commit is `Applied` with a note, since each commit leaves a complete state.
+    """
+    view = evolve(drawn.view, history=_reduced(drawn))
+    strategy = view.composition.strategy
+    if strategy is None or strategy.strategy is None:
+        missing = "no strategy is enabled; enable one with 'refold extensions enable NAME'"
+        return Attempted(Blocked("missing", missing), drawn.size)
+    bench = Bench(desk.database, desk.summarize, desk.notices, desk.progress, desk.cancelled)
+    under_way = Attempt(demand, dry)
+    work = CompactWork(view, strategy, bench, drawn.elided, attempt=under_way)
+    try:
+        outcome = _outcome(strategy.strategy.compact(work, demand), under_way)
+    except Planned as planned:
+        return Attempted(Nothing(str(planned)), drawn.size, under_way.begun)
+    except Exception as error:
+        outcome = _failed(strategy.id, error, under_way)
+    if isinstance(outcome, Applied):
+        view.reader.renew()
+        _tell(desk, view, bench, Event(demand, strategy.id, outcome.covers, outcome))
+    return Attempted(outcome, drawn.size)
+
+
+def _outcome(outcome: Outcome, under_way: Attempt) -> Outcome:
+    if isinstance(outcome, Applied) and not under_way.committed:
+        raise CompactionFailed("it says that it compacted, but committed nothing")
+    return outcome
+
+
+def _failed(strategy: str, error: Exception, under_way: Attempt) -> Outcome:
+    words = str(error) if isinstance(error, RefoldError) else say(error)
+    if under_way.committed and under_way.begun is not None:
+        return Applied(under_way.begun, note=f"stopped early: {words}")
+    if isinstance(error, Vetoed):
+        return Blocked("veto", words)
+    if isinstance(error, Superseded):
+        return Blocked("busy", words)
+    raise CompactionFailed(f"compaction {strategy}: {words}") from error
+
+
+def _tell(desk: Desk, view: View, bench: Bench, event: Event) -> None:
+    for each in view.composition.extensions:
+        if each.gives("post_compact"):
+            listen(desk.notices, each.id, "post_compact", partial(_post, BoundWork(view, each, bench), each, event))
+
+
+def _post(work: BoundWork, extension: Extension, event: Event) -> None:
+    extension.hook.post_compact(context=work, event=event)
+
+
+def _reduced(drawn: Drawn) -> StoredHistory:
+    """The history with what reducers took off: `size` and `tail` see it, `rows` stays as durable."""
+    history, sizer = drawn.view.history, drawn.view.sizing.sizer
+    session = drawn.view.session
+    saved = {
+        seq: history.size(RowRange(session, seq - 1, seq))
+        - sizer.scale(row_tokens(Row(SourceRef(session, seq), "result", 0, 0, text=text)))
+        for seq, text in drawn.elided.items()
+    }
+    return history.saving(saved)

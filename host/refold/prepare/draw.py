@@ -1,0 +1,226 @@
+"""Rows to the request that a model would get, in one read snapshot. Nothing is written here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
+
+from attrs import evolve, frozen
+
+from refold.prepare import checks
+from refold.prepare.assemble import assemble, shown
+from refold.prepare.context import BoundContext, View
+from refold.prepare.head import Head, Pinned, load, pin
+from refold.prepare.listen import listen, say
+from refold.prepare.measure import RequestSizing, Size, fixed_tokens, size, unsent_tokens
+from refold.prepare.messages import Sourced
+from refold.prepare.reduce import reduced, with_elisions
+from refold.prepare.request import Ask, Check, Desk
+from refold.prepare.window import resolve_window
+from refold.registry.composition import Composition
+from refold.registry.contributions import Extension
+from refold.sizing.sizer import Sizer
+from refold.transcript import compactions, requests, sessions, state
+from refold.transcript.database import Reader
+from refold.transcript.history import StoredHistory
+from refold.transcript.rows import newest_seq
+from refold.values.errors import ProjectionFailed, RefoldError
+from refold.values.inputs import Observation, Projection, Rows, Section
+from refold.values.messages import ToolSpec
+from refold.values.rows import Row, RowRange, SourceRef
+from refold.values.sizes import Window
+from refold.values.tools import ContextBlock
+
+_fixed_tokens = lru_cache(maxsize=64)(fixed_tokens)
+"""System prompts and schemas seldom change, and are the one text that every check would measure again."""
+
+
+@frozen(eq=False)
+class Drawn:
+    """A request in the making: what the strategy projected, what reducers left of it, and its messages by section.
+
+    `bound` is the projection before reducers; `elided` maps seqs to the texts that stand for their rows.
+    """
+
+    view: View
+    bound: Projection
+    projection: Projection
+    elided: dict[int, str]
+    pinned: Pinned
+    tools: tuple[ToolSpec, ...]
+    messages: list[list[Sourced]]
+    size: Size
+
+
+def open_view(desk: Desk, ask: Ask, reader: Reader) -> tuple[View, Pinned]:
+    """The session as it is in this snapshot, with the head that its next request carries."""
+    session = sessions.find(reader, ask.session)
+    sizer = Sizer(ask.model, ask.learnt_percent)
+    upto = newest_seq(reader, session.key)
+    history = StoredHistory(reader, session.id, 0, upto, sizer.scale, sizer.image, cache=desk.rows)
+    window = resolve_window(_windows(desk.composition, ask), ask.refused)
+    sizing = RequestSizing(sizer, history, 0)
+    view = View(
+        reader, session.id, session.compactions, desk.composition, ask.model, window, history, sizing, dict(ask.traits)
+    )
+    blocks = [block for each in desk.composition.extensions for block in _blocks(desk, view, each) or ()]
+    stored = load(state.head(reader, session.id))
+    pinned = pin(stored, Head(ask.head.system, tuple(blocks)), session.compactions, upto)
+    fixed = _fixed_tokens(pinned.sent.text(), tools_of(desk.composition, ask), sizer)
+    return evolve(view, sizing=evolve(sizing, fixed=fixed)), pinned
+
+
+def tools_of(composition: Composition, ask: Ask) -> tuple[ToolSpec, ...]:
+    """The tools of the host app, then those of enabled extensions in registry order; a taken name stays taken."""
+    specs = {tool.name: tool for tool in ask.tools}
+    for _, tool in composition.tools:
+        specs.setdefault(tool.name, ToolSpec(tool.name, tool.description, tool.parameters))
+    return tuple(specs.values())
+
+
+def check(desk: Desk, ask: Ask, reader: Reader) -> Check:
+    """Whether compaction is due. It costs what the strategy looks up, whatever the session's length."""
+    view, _ = open_view(desk, ask, reader)
+    projection = _project(view)
+    held = _size(view, view.sizing.request(projection.sections), view.compactions)
+    return judge(desk.composition, projection, held, view.window, ask.reserve)
+
+
+def judge(composition: Composition, projection: Projection, held: Size, window: Window, reserve: int) -> Check:
+    """The trigger rule: the size reaches the projection's trigger, or leaves no room for the reply."""
+    why = ""
+    if composition.strategy is None:
+        why = "no strategy is enabled"
+    elif not composition.compaction.enable:
+        why = "compaction.enable is false"
+    elif not composition.compaction.auto:
+        why = "compaction.auto is false"
+    elif window.tokens is None:
+        why = "the window is unknown"
+    elif projection.trigger is None:
+        why = f"{composition.strategy.id} never asks by itself"
+    due = not why and projection.trigger is not None and window.tokens is not None
+    due = due and (held.tokens >= (projection.trigger or 0) or held.tokens + reserve > (window.tokens or 0))
+    return Check(held.tokens, projection.trigger, window, due, why)
+
+
+def draw(desk: Desk, ask: Ask, reader: Reader) -> Drawn:
+    """The next request as it stands. Raises ProjectionFailed when the strategy fails or its view breaks a rule."""
+    view, pinned = open_view(desk, ask, reader)
+    bound = _project(view)
+    if view.composition.strategy is not None:
+        checks.check(view.composition.strategy.id, bound, _facts(view), view.model)
+    before = view.sizing.request(bound.sections)
+    elided = _reduce(desk, view, bound, before)
+    projection = with_elisions(bound, elided)
+    messages = assemble(view.history, projection.sections, view.model, pinned.notes)
+    exact = view.sizing.request(projection.sections) - _unsent(view, projection, messages)
+    size_ = _size(view, exact, view.compactions)
+    return Drawn(view, bound, projection, elided, pinned, tools_of(desk.composition, ask), messages, size_)
+
+
+def _project(view: View) -> Projection:
+    strategy = view.composition.strategy
+    if strategy is None or strategy.strategy is None:
+        return _whole(view)
+    try:
+        return strategy.strategy.project(BoundContext(view, strategy))
+    except Exception as error:
+        words = str(error) if isinstance(error, RefoldError) else say(error)
+        raise ProjectionFailed(
+            f"strategy {strategy.id}: {words}; nothing was sent and the transcript is untouched. "
+            "Select another strategy with 'refold extensions enable NAME'"
+        ) from error
+
+
+def _whole(view: View) -> Projection:
+    """What is sent when no strategy is enabled: the history."""
+    rows = view.history.range
+    tail = (Section("history", "the whole transcript", "tail", (Rows(rows),)),) if len(rows) else ()
+    return Projection(tail, None, Observation("whole", "no strategy is enabled"))
+
+
+def _reduce(desk: Desk, view: View, projection: Projection, before: int) -> dict[int, str]:
+    reducers = [each for each in view.composition.extensions if each.reducer is not None]
+    if not reducers:
+        return {}
+    rows = [row for row in _shown(view, projection) if row.ref.seq not in _elided_by_strategy(projection)]
+    return reduced(rows, [partial(_ask_reducer, desk, view, each, before) for each in reducers])
+
+
+def _ask_reducer(
+    desk: Desk, view: View, extension: Extension, before: int, rows: Sequence[Row]
+) -> Mapping[SourceRef, str]:
+    def call() -> Mapping[SourceRef, str]:
+        assert extension.reducer is not None
+        return extension.reducer.reduce(BoundContext(view, extension), rows, before, False)
+
+    return listen(desk.notices, extension.id, "reduce", call) or {}
+
+
+def _blocks(desk: Desk, view: View, extension: Extension) -> Sequence[ContextBlock]:
+    if not extension.gives("context_blocks"):
+        return ()
+    context = BoundContext(view, extension)
+    return (
+        listen(desk.notices, extension.id, "context_blocks", lambda: extension.hook.context_blocks(context=context))
+        or ()
+    )
+
+
+def _shown(view: View, projection: Projection) -> list[Row]:
+    parts = [part for section in projection.sections for part in section.inputs if isinstance(part, Rows)]
+    return [row for part in parts for row in shown(view.history, part)]
+
+
+def _elided_by_strategy(projection: Projection) -> set[int]:
+    parts = [part for section in projection.sections for part in section.inputs if isinstance(part, Rows)]
+    return {seq for part in parts for seq in part.elide}
+
+
+def _unsent(view: View, projection: Projection, messages: Sequence[Sequence[Sourced]]) -> int:
+    return unsent_tokens(_shown(view, projection), [each for part in messages for each in part], view.history)
+
+
+def _size(view: View, bound: int, compactions: int) -> Size:
+    sent = requests.newest(view.reader, view.session)
+    return size(bound, view.history, sent, view.model.id, compactions)
+
+
+def _facts(view: View) -> checks.Facts:
+    prompt = view.history.prompt() if _answering(view) else None
+    limit = view.window.share(10)
+    tokens = view.history.size(RowRange(view.session, prompt.seq - 1, prompt.seq)) if prompt else 0
+    return checks.Facts(
+        view.history.range,
+        view.history.kind,
+        prompt.seq if prompt else None,
+        tokens,
+        limit,
+        compactions.asked_upto(view.reader, view.session),
+    )
+
+
+def _answering(view: View) -> bool:
+    """Whether the newest turn waits for the model: its last words are the user's, or results, or open calls."""
+    rows = view.history.range
+    for seq in range(rows.upto, rows.after, -1):
+        kind = view.history.kind(seq)
+        if kind in ("user", "result"):
+            return True
+        if kind == "assistant":
+            row = next(view.history.rows(RowRange(rows.session, seq - 1, seq)))
+            return bool(row.calls)
+    return False
+
+
+def _windows(composition: Composition, ask: Ask) -> list[Window]:
+    strategy = composition.strategy
+    settings = composition.settings(strategy.id) if strategy else None
+    assumed = strategy.manifest.assumed_window if strategy else None
+    return [
+        Window(ask.override, "--window"),
+        Window(getattr(settings, "context_window_tokens", None), "configured contextWindowTokens"),
+        *ask.windows,
+        Window(assumed, f"assumed by {strategy.id}" if strategy else ""),
+    ]

@@ -1,0 +1,102 @@
+"""How a request is asked for, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping
+from contextlib import AbstractContextManager
+
+from attrs import field, frozen
+
+from refold.prepare.head import Head
+from refold.prepare.measure import Size
+from refold.prepare.snapshot import Snapshot
+from refold.prepare.work import Summarize
+from refold.registry.composition import Composition
+from refold.transcript.database import Database
+from refold.values.inputs import Projection
+from refold.values.messages import Request, ToolSpec
+from refold.values.outcome import Outcome
+from refold.values.rows import Row, RowRange
+from refold.values.sizes import Model, Window
+from refold.values.tools import ToolTraits
+
+
+@frozen
+class Ask:
+    """What a request is for: the session, the model, and what the host app puts before the history.
+
+    `override` is the window of this one request, before every other source (tokens); `windows` are further sources
+    in the order of their authority; `refused` caps them all. `reserve` is kept free for the reply (tokens).
+    `learnt_percent` corrects the local estimate for this provider and model.
+    """
+
+    session: str
+    model: Model
+    override: int | None = None
+    windows: tuple[Window, ...] = ()
+    refused: int | None = None
+    reserve: int = 0
+    head: Head = field(factory=Head)
+    tools: tuple[ToolSpec, ...] = ()
+    traits: Mapping[str, ToolTraits] = field(factory=dict)
+    learnt_percent: int = 100
+
+
+@frozen(eq=False)
+class Desk:
+    """What a preparation works with; made for one operation.
+
+    `hold` takes the session's lease around a compaction, and raises Busy. `notices` collects what people should be
+    told; `rows` keeps decoded rows of the session by seq; `now` is the time for the snapshot, which is never sent.
+    """
+
+    database: Database
+    composition: Composition
+    summarize: Summarize
+    hold: Callable[[], AbstractContextManager[object]]
+    now: Callable[[], str]
+    progress: Callable[[int, int], None]
+    cancelled: Callable[[], bool]
+    rows: MutableMapping[int, Row]
+    notices: list[str] = field(factory=list)
+
+
+@frozen
+class Check:
+    """Whether compaction is due, decided without decoding a row. Sizes are tokens; `why` says what spoke against."""
+
+    size: int
+    trigger: int | None
+    window: Window
+    due: bool
+    why: str
+
+
+@frozen
+class Attempted:
+    """A compaction that was tried. `planned` are the rows that a dry run would fold."""
+
+    outcome: Outcome
+    before: Size
+    planned: RowRange | None = None
+
+
+@frozen
+class Prepared:
+    """A request that is ready to be sent, with everything that `/context` shows of it.
+
+    `size` is the whole request in tokens; `attempted` the compaction on the way, if one was tried; `rests` says that
+    automatic compaction should wait for the next turn.
+    """
+
+    session: str
+    strategy: str | None
+    request: Request
+    projection: Projection
+    size: Size
+    window: Window
+    upto: int
+    attempted: Attempted | None
+    rests: bool
+    snapshot: Snapshot
+    notices: tuple[str, ...]

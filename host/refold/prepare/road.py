@@ -1,0 +1,142 @@
+"""The road of one request: project, reduce, measure, compact when due, project again, record what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from refold.prepare import head, snapshot
+from refold.prepare.capture import capture
+from refold.prepare.compacting import attempt
+from refold.prepare.context import BoundContext
+from refold.prepare.draw import Drawn, draw, judge
+from refold.prepare.listen import listen
+from refold.prepare.request import Ask, Attempted, Check, Desk, Prepared
+from refold.registry.contributions import Extension
+from refold.transcript import state
+from refold.values.errors import Busy, CompactionFailed
+from refold.values.inputs import Fact
+from refold.values.messages import Request
+from refold.values.outcome import Applied, Demand
+
+
+def prepare(desk: Desk, ask: Ask, *, resting: bool = False) -> Prepared:
+    """The next request of a session, compacted first when that is due.
+
+    At most one compaction: the request drawn after it is the one that goes out. One that fails is told in a notice,
+    and the request goes out as it was. `resting` leaves automatic compaction out. Raises ProjectionFailed; then
+    nothing was written.
+    """
+    with desk.database.read() as reader:
+        drawn = draw(desk, ask, reader)
+        judged = _judge(desk, ask, drawn)
+        if not judged.due or resting:
+            return _finish(desk, ask, drawn, judged, None)
+        attempted = _automatic(desk, drawn, Demand("automatic", judged.size))
+        if attempted is not None and isinstance(attempted.outcome, Applied):
+            reader.renew()
+            drawn = draw(desk, ask, reader)
+        still = _judge(desk, ask, drawn)
+        if still.due:
+            desk.notices.append(_unrelieved(drawn, attempted))
+        return _finish(desk, ask, drawn, still, attempted, rests=still.due)
+
+
+def compact(desk: Desk, ask: Ask) -> Prepared:
+    """Compacts because somebody asked, and draws the request that follows.
+
+    Raises CompactionFailed, ProjectionFailed or Busy; then nothing was written.
+    """
+    with desk.database.read() as reader:
+        drawn = draw(desk, ask, reader)
+        with desk.hold():
+            attempted = attempt(desk, drawn, Demand("manual", drawn.size.tokens))
+        if isinstance(attempted.outcome, Applied):
+            reader.renew()
+            drawn = draw(desk, ask, reader)
+        return _finish(desk, ask, drawn, _judge(desk, ask, drawn), attempted)
+
+
+def plan(desk: Desk, ask: Ask) -> Attempted:
+    """What `compact` would fold; no hook runs, no model is called, nothing is written."""
+    with desk.database.read() as reader:
+        drawn = draw(desk, ask, reader)
+        return attempt(desk, drawn, Demand("manual", drawn.size.tokens), dry=True)
+
+
+def _judge(desk: Desk, ask: Ask, drawn: Drawn) -> Check:
+    return judge(desk.composition, drawn.projection, drawn.size, drawn.view.window, ask.reserve)
+
+
+def _automatic(desk: Desk, drawn: Drawn, demand: Demand) -> Attempted | None:
+    try:
+        with desk.hold():
+            return attempt(desk, drawn, demand)
+    except (Busy, CompactionFailed) as error:
+        desk.notices.append(f"automatic compaction: {error}")
+        return None
+
+
+def _unrelieved(drawn: Drawn, attempted: Attempted | None) -> str:
+    """Why the request is still due, with the numbers that say where its tokens are."""
+    view = drawn.view
+    prompt = view.history.prompt()
+    newest = view.history.since(prompt.seq - 1).size() if prompt else view.history.size()
+    if attempted is None:
+        why = "it failed"
+    elif isinstance(attempted.outcome, Applied):
+        why = "the newest turns alone are too large"
+    else:
+        why = attempted.outcome.reason
+    return (
+        f"the request is {drawn.size.tokens:,} tokens and stays due for compaction: {why}. Fixed parts take "
+        f"{view.sizing.fixed:,}, the newest turn {newest:,}; automatic compaction rests until the next turn"
+    )
+
+
+def _finish(
+    desk: Desk, ask: Ask, drawn: Drawn, judged: Check, attempted: Attempted | None, *, rests: bool = False
+) -> Prepared:
+    view = drawn.view
+    applied = attempted is not None and isinstance(attempted.outcome, Applied)
+    stored = state.snapshot(view.reader, view.session)
+    taken = capture(
+        drawn,
+        judged,
+        snapshot.load(stored) if stored else None,
+        now=desk.now(),
+        compacted=applied,
+        facts=_facts(desk, drawn),
+        notices=desk.notices,
+    )
+    with desk.database.write() as writer:
+        state.set_snapshot(writer, view.session, snapshot.dump(taken))
+        state.set_head(writer, view.session, head.dump(drawn.pinned))
+    messages = tuple(message for section in drawn.messages for message, _ in section)
+    return Prepared(
+        session=view.session,
+        strategy=taken.strategy,
+        request=Request(view.model, drawn.pinned.sent.text(), drawn.tools, messages),
+        projection=drawn.projection,
+        size=drawn.size,
+        window=view.window,
+        upto=view.history.range.upto,
+        attempted=attempted,
+        rests=rests,
+        snapshot=taken,
+        notices=tuple(desk.notices),
+    )
+
+
+def _facts(desk: Desk, drawn: Drawn) -> Sequence[Fact]:
+    observers = [each for each in drawn.view.composition.extensions if each.gives("observe")]
+    return [fact for each in observers for fact in _observed(desk, drawn, each)]
+
+
+def _observed(desk: Desk, drawn: Drawn, extension: Extension) -> Sequence[Fact]:
+    context = BoundContext(drawn.view, extension)
+
+    def call() -> Sequence[Fact] | None:
+        facts: Sequence[Fact] | None = extension.hook.observe(context=context, projection=drawn.projection)
+        return facts
+
+    return listen(desk.notices, extension.id, "observe", call) or ()

@@ -1,0 +1,193 @@
+"""`Work`: a context that may also summarize and commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Protocol
+
+from attrs import define, field, frozen
+
+from refold.prepare.context import BoundContext, View
+from refold.prepare.listen import listen
+from refold.registry.contributions import Extension
+from refold.transcript import compactions, state
+from refold.transcript.database import Database
+from refold.transcript.database import Writer as DatabaseWriter
+from refold.values.contexts import Delegate, Fold, Writer
+from refold.values.errors import SummaryFailed, Superseded, Vetoed
+from refold.values.inputs import Projection
+from refold.values.outcome import Demand, Event, Outcome, Summary
+from refold.values.rows import Replay, Row, RowRange, SourceRef
+
+
+class Summarize(Protocol):
+    """The summary service as a preparation uses it; models, level, focus, deadline and progress are bound in."""
+
+    def __call__(
+        self,
+        material: Sequence[Row | Fold | str],
+        *,
+        previous: str,
+        context: str,
+        instructions: str,
+        limit: int | None,
+        elided: Mapping[SourceRef, str],
+    ) -> Summary: ...
+
+
+@frozen(eq=False)
+class Bench:
+    """What the host lends to work: the database, summaries, where notices go, and the ears of whoever waits."""
+
+    database: Database
+    summarize: Summarize
+    notices: list[str]
+    progress: Callable[[int, int], None]
+    cancelled: Callable[[], bool]
+
+
+@define(eq=False)
+class Attempt:
+    """One compaction under way.
+
+    `begun` are the rows that `begin` named, `committed` says that a commit succeeded. A `dry` attempt ends at
+    `begin`.
+    """
+
+    demand: Demand
+    dry: bool = False
+    begun: RowRange | None = None
+    committed: bool = False
+
+
+class Planned(Vetoed):
+    """A dry run came to `begin`."""
+
+    code = "planned"
+
+
+@define(eq=False)
+class BoundWork(BoundContext):
+    """`Work` of one extension outside of a compaction: a command, `post_compact`."""
+
+    bench: Bench
+    elided: Mapping[int, str] = field(factory=dict)
+    _revision: int | None = field(default=None, init=False)
+
+    def begin(self, rows: RowRange) -> None:
+        raise RuntimeError("begin belongs into compact")
+
+    def summarize(
+        self,
+        *material: RowRange | Fold | str,
+        previous: str = "",
+        context: str = "",
+        instructions: str = "",
+        limit: int | None = None,
+    ) -> Summary:
+        return self.bench.summarize(
+            [each for part in material for each in self._rows(part)],
+            previous=previous,
+            context=context,
+            instructions=instructions,
+            limit=limit,
+            elided={SourceRef(self.session, seq): text for seq, text in self.elided.items()},
+        )
+
+    def native(self, rows: RowRange, previous: Replay | None) -> Replay:
+        raise SummaryFailed(f"{self.model.id or 'this model'} has no compaction of its own; nothing was changed")
+
+    def commit(self, write: Callable[[Writer], object]) -> None:
+        store = self.extension.manifest.tables
+        if self._revision is None:
+            self._revision = state.current(self.view.reader, self.session, store)
+        with self.bench.database.write() as writer:
+            if state.current(writer, self.session, store) != self._revision:
+                raise Superseded(
+                    f"another compaction of {self.session} was committed first; this one changed nothing; try again"
+                )
+            write(writer.store(store))
+            revision = state.bump(writer, self.session, store)
+            self.recorded(writer)
+        self._revision = revision
+        self.view.reader.renew()
+
+    def recorded(self, writer: DatabaseWriter) -> None:
+        """What the host writes in the same transaction; nothing outside of a compaction."""
+
+    def progress(self, done: int, total: int) -> None:
+        self.bench.progress(done, total)
+
+    def cancelled(self) -> bool:
+        return self.bench.cancelled()
+
+    def _rows(self, part: RowRange | Fold | str) -> Sequence[Row | Fold | str]:
+        return list(self.history.rows(part)) if isinstance(part, RowRange) else [part]
+
+
+@define(eq=False)
+class CompactWork(BoundWork):
+    """`Work` inside `compact`: it begins once, and its first commit counts the compaction."""
+
+    attempt: Attempt = field(kw_only=True)
+
+    def begin(self, rows: RowRange) -> None:
+        if self.attempt.begun is not None:
+            raise RuntimeError("begin was called twice in one compaction")
+        self.attempt.begun = rows
+        if self.attempt.dry:
+            raise Planned(f"rows {rows.after + 1}-{rows.upto} would be folded")
+        event = Event(self.attempt.demand, self.strategy or "", rows)
+        for each in self.view.composition.extensions:
+            reason = listen(self.bench.notices, each.id, "pre_compact", partial(_veto, self.view, each, event))
+            if reason:
+                raise Vetoed(f"{each.id} refused the compaction: {reason}")
+
+    def commit(self, write: Callable[[Writer], object]) -> None:
+        if self.attempt.begun is None:
+            raise RuntimeError("commit before begin")
+        super().commit(write)
+        self.attempt.committed = True
+
+    def recorded(self, writer: DatabaseWriter) -> None:
+        rows = self.attempt.begun
+        if rows is not None and not self.attempt.committed:
+            compactions.record(writer, self.session, self.strategy or "", self.attempt.demand.kind, rows)
+
+    def delegate(self, id: str) -> Delegate | None:
+        other = next((each for each in self.view.composition.installed if each.id == id and each.strategy), None)
+        if other is None:
+            return None
+        return Compacting(CompactWork(self.view, other, self.bench, self.elided, attempt=self.attempt))
+
+
+@frozen(eq=False)
+class Compacting:
+    """Another strategy inside `compact`: its own settings, tables and priors, the same attempt."""
+
+    work: CompactWork
+
+    def project(self) -> Projection:
+        strategy = self.work.extension.strategy
+        assert strategy is not None
+        return strategy.project(self.work)
+
+    def compact(self, demand: Demand) -> Outcome:
+        strategy = self.work.extension.strategy
+        assert strategy is not None
+        return strategy.compact(self.work, demand)
+
+
+def _veto(view: View, extension: Extension, event: Event) -> str | None:
+    reason: str | None = extension.hook.pre_compact(context=BoundContext(view, extension), event=event)
+    return reason
+
+
+@define(eq=False)
+class PictureWork(BoundWork):
+    """`Work` inside `image_bytes`: it may fill a cache table, and no compaction notices."""
+
+    def commit(self, write: Callable[[Writer], object]) -> None:
+        with self.bench.database.write() as writer:
+            write(writer.store(self.extension.manifest.tables))

@@ -73,7 +73,7 @@ def _check(installation: Installation, changes: Changes, chosen: Choices, before
     known = {each.id: each for each in installation.extensions}
     for ext, on in changes.items():
         if on and ext not in after.enabled:
-            raise Refused(_why_off(known, ext, after))
+            raise Refused(_why_off(installation, ext, after))
         if on is False and ext in after.enabled:
             raise Refused(_why_on(known, ext, after))
     for ext in before.enabled:
@@ -90,10 +90,13 @@ def _check(installation: Installation, changes: Changes, chosen: Choices, before
                 )
 
 
-def _why_off(known: Mapping[str, Installed], id: str, after: Selection) -> str:
+def _why_off(installation: Installation, id: str, after: Selection) -> str:
+    known = {each.id: each for each in installation.extensions}
     for need in known[id].requires:
         if need not in known:
             return f"{id} requires {need}, which is not installed; {_KEPT}; install {need} first"
+        if need in installation.broken:
+            return f"{id} requires {need}, which does not work: {installation.broken[need]}; {_KEPT}"
         if need not in after.enabled:
             rival = known[need].strategy and after.strategy
             state = f"a strategy, and {rival} is in force" if rival else "off"

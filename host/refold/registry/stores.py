@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from refold.registry.contributions import Extension, words
 
-Migrate = Callable[[str, str, Sequence[str]], None]
+Migrate = Callable[[str, str, Sequence[str]], object]
 """Brings an extension's tables up to date: id, store name, scripts oldest first. Raises when it cannot."""
 
 

@@ -1,0 +1,195 @@
+"""A broken extension costs itself and what requires it, gets a reason, and never ends a session."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from .conftest import STRATEGY, ChildError, source
+
+
+@pytest.fixture
+def rolling(environment):
+    """A healthy default strategy beside whatever is broken."""
+    environment.put("rolling", source("rolling", STRATEGY, default=True))
+
+
+TOOL = """
+@hookimpl
+def tools(): return [Tool("look", "Looks.", {}, lambda context, arguments: "seen")]
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        pytest.param("import nothing_of_that_name", "ModuleNotFoundError: No module named 'nothing_of_that_name'",
+                     id="import error"),
+        pytest.param("def broken(:", "SyntaxError", id="syntax error"),
+        pytest.param("import sys; sys.exit(3)", "cannot be imported: SystemExit: 3", id="sys.exit"),
+        pytest.param(source("bad", "@hookimpl\ndef compact_harder(context): pass"),
+                     "uses hook compact_harder, unknown to refold", id="unknown hook"),
+        pytest.param(source("bad", "@hookimpl\ndef observe(context, nonsense): pass"), "nonsense", id="hook signature"),
+        pytest.param(source("bad", requires="lcm", default=1, store="No Store"),
+                     "bad manifest: default must be True or False; requires must be a tuple of ids; store 'No Store'",
+                     id="bad manifest"),
+        pytest.param("from refold import hookimpl\n@hookimpl\ndef manifest(): return {'id': 'bad'}",
+                     "bad manifest: manifest() returned dict", id="a manifest that is none"),
+        pytest.param(source("bad").replace("summary='bad'", "summary='bad', settings=int"),
+                     "bad manifest: settings must be a frozen attrs class", id="bad settings class"),
+        pytest.param(source("other"), "its manifest says the id 'other', but its entry point is named bad", id="wrong id"),
+        pytest.param("from refold import hookimpl", "gives no manifest", id="no manifest"),
+        pytest.param("from refold import hookimpl\n@hookimpl\ndef manifest(): raise OSError('gone')",
+                     "manifest() raised OSError: gone", id="manifest raises"),
+        pytest.param(source("bad", "@hookimpl\ndef tools(): raise SystemExit"), "tools() raised SystemExit",
+                     id="hook raises"),
+        pytest.param(source("bad", "@hookimpl\ndef compaction_strategy(): return object()"),
+                     "compaction_strategy() returned object, which has no project and no compact", id="no strategy"),
+        pytest.param(source("bad", "@hookimpl\ndef tools(): return ['look']"), "a str among its items, not Tool",
+                     id="no tool"),
+        pytest.param(source("bad", "@hookimpl\ndef commands(): return [Command('fork now', '', {}, None)]"),
+                     "gives the command fork now, but fork is a command of the host", id="host word"),
+        pytest.param(source("bad", "@hookimpl\ndef commands(): return [Command('lcm tree', '', {}, None)]"),
+                     "gives the command 'lcm tree', whose first word is not bad", id="foreign word"),
+        pytest.param(source("bad", "@hookimpl\ndef tools(): return [Tool('compact_context', '', {}, None)]"),
+                     "gives the tool compact_context, which is the host's own", id="host tool"),
+        pytest.param(source("bad", "@hookimpl\ndef migrations(): return ['CREATE TABLE nonsense(']"),
+                     "its tables could not be brought up to date: OperationalError", id="failing migration"),
+        pytest.param(source("bad", requires=("absent",)), "requires absent, which is not installed",
+                     id="missing requirement"),
+    ],
+)  # fmt: skip
+def test_a_broken_extension_is_off_with_a_reason_and_the_others_serve(environment, living, rolling, code, reason):
+    environment.put("bad", code)
+    now = living().list()
+    assert now["strategy"] == "rolling"
+    assert now["enabled"] == ["rolling"]
+    assert reason in now["rows"]["bad"]["problem"]
+    assert "\n" not in now["rows"]["bad"]["problem"]
+    assert now["rows"]["bad"]["version"] == "1"
+
+
+def test_whoever_requires_a_broken_extension_is_off_too_and_enabling_either_is_refused(environment, living, rolling):
+    environment.put("bad", "raise ValueError('no')")
+    environment.put("above", source("above", default=True, requires=("bad",)))
+    child = living()
+    assert child.list()["rows"]["above"]["problem"] == "requires bad, which does not work"
+    with pytest.raises(ChildError, match="bad cannot be enabled: cannot be imported: ValueError: no; nothing was"):
+        child.choose(changes={"bad": True})
+    with pytest.raises(ChildError, match="above requires bad, which does not work: cannot be imported"):
+        child.choose(changes={"above": True})
+
+
+def test_a_hook_of_a_newer_host_is_no_fault_when_it_is_optional(environment, living):
+    environment.put(
+        "new", source("new", "@hookimpl(optionalhook=True)\ndef from_tomorrow(context): pass", default=True)
+    )
+    assert living().list()["rows"]["new"]["problem"] is None
+
+
+def test_of_two_distributions_with_one_id_the_one_named_after_it_serves(environment, living):
+    environment.put("twin", source("twin", title="other"), distribution="a-twin", module="t_other")
+    environment.put("twin", source("twin", title="own"))
+    row = living().list()["rows"]["twin"]
+    assert row["title"] == "own"
+    assert "refold-twin and a-twin" in row["problem"]
+
+
+def test_an_unreadable_distribution_and_a_half_removed_one_hide_nobody(environment, living, rolling):
+    environment.put("odd", source("odd"), entry_points=b"\xff\xfe[refold.extensions]")
+    (environment.site / "~efold_rolling-1.dist-info").mkdir()
+    (environment.site / "~efold_rolling-1.dist-info" / "entry_points.txt").write_text(
+        "[refold.extensions]\nghost = t\n"
+    )
+    now = living().list()
+    assert now["strategy"] == "rolling"
+    assert "ghost" not in now["rows"]
+    (problem,) = [text for id, text in now["problems"] if id is None]
+    assert "refold_odd-1.dist-info cannot be read and was skipped: UnicodeDecodeError" in problem
+
+
+@pytest.mark.parametrize(
+    ("points", "id", "reason"),
+    [
+        ("[refold.extensions]\nodd = not a module!\n", "odd", "which names no module"),
+        ("[refold.extensions]\nenabled = t_odd\n", "enabled", "is a section of the host"),
+        ("[refold.extensions]\nOdd One = t_odd\n", "Odd One", "an id is a lower-case letter"),
+    ],
+)
+def test_an_entry_point_that_cannot_be_one_is_a_problem(environment, living, points, id, reason):
+    environment.put("odd", source("odd"), entry_points=points)
+    (problem,) = [text for owner, text in living().list()["problems"] if owner == id]
+    assert reason in problem
+
+
+def test_a_folder_earlier_on_the_path_does_not_pass_for_the_extension(environment, living, home):
+    environment.put("bad", source("bad", default=True))
+    (home / "t_bad.py").write_text(source("bad", default=True))
+    child = living(PYTHONPATH=str(home))
+    assert f"t_bad was found at {home}/t_bad.py, which is not refold-bad's" in child.list()["rows"]["bad"]["problem"]
+    assert child.modules("t_bad") == []
+    (home / "t_bad.py").unlink()
+    child.reload()
+    assert child.list()["rows"]["bad"]["problem"] is None
+
+
+def test_of_two_that_give_one_tool_the_later_loses_as_a_whole_and_both_are_named(environment, living, rolling):
+    environment.put("eyes", source("eyes", TOOL, default=True))
+    environment.put("looks", source("looks", TOOL, default=True))
+    environment.put("sight", source("sight", default=True, requires=("looks",)))
+    child = living()
+    now = child.list()
+    assert now["enabled"] == ["eyes", "rolling"]
+    assert now["rows"]["looks"]["problem"] == "gives the tool look, which eyes gives already: it is off as a whole"
+    assert now["rows"]["sight"]["problem"] == "requires looks, which does not work"
+    assert child.list(session={"eyes": False})["enabled"] == ["looks", "rolling", "sight"]
+
+
+@pytest.mark.parametrize(
+    ("store", "requires", "serves"),
+    [("mine", (), False), ("mine_too", (), False), ("mine", ("first",), True), ("mineral", (), True)],
+)
+def test_a_store_has_one_owner_unless_one_requires_the_other(environment, living, store, requires, serves):
+    environment.put("first", source("first", default=True, store="mine"))
+    environment.put("second", source("second", default=True, store=store, requires=requires))
+    now = living().list()
+    assert ("second" in now["enabled"]) is serves
+    assert serves or f"its store {store} overlaps the store mine of first" in now["rows"]["second"]["problem"]
+
+
+def test_tables_that_are_newer_than_the_code_make_it_a_problem(environment, living):
+    table = "@hookimpl\ndef migrations(): return ['CREATE TABLE grown(x)', 'ALTER TABLE grown ADD y'][:%d]"
+    environment.put("grown", source("grown", table % 2, default=True))
+    child = living()
+    assert child.list()["enabled"] == ["grown"]
+    environment.put("grown", source("grown", table % 0, default=True), version="0")
+    child.reload()
+    assert "its tables are newer than its code" in child.list()["rows"]["grown"]["problem"]
+
+
+def test_what_an_extension_prints_stays_off_standard_output_and_trace_shows_each_hook_call(environment, living):
+    environment.put("loud", "print('hello')\n" + source("loud", TOOL + "print('there')"))
+    child = living(REFOLD_TRACE="1")
+    child.list()
+    assert "hello\nthere\n" in child.stderr()
+    assert "refold trace: loud.manifest()\nrefold trace: loud.manifest -> Manifest\n" in child.stderr()
+
+
+def test_choices_are_listed_and_changed_without_importing_anything(environment, living, home, rolling):
+    environment.put("grep", source("grep", TOOL, requires=("rolling",)))
+    living().list()
+    child = living()
+    rows = child.unloaded()
+    assert [rows["grep"][name] for name in ("title", "kind", "enabled", "requires")] == [
+        "grep",
+        "tools",
+        False,
+        ["rolling"],
+    ]
+    child.choose(changes={"grep": False})
+    with pytest.raises(ChildError, match="rolling is the only strategy that is on"):
+        child.choose(changes={"rolling": False})
+    child.choose(changes={"grep": None})
+    assert child.modules("t_") == []
+    assert json.loads((home / "extensions.json").read_text()) == {"enabled": {}}

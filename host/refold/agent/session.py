@@ -116,8 +116,10 @@ class Session:
 
     def check(self, window: int | None = None) -> Check:
         """Whether compaction is due. Constant in the session's length; it decodes and writes nothing."""
-        with self.host.registry.running(), self.host.database.read() as reader:
-            return check(self._desk(), self._ask(window), reader)
+        with self.host.registry.running():
+            desk, ask = self._standing(window)
+            with self.host.database.read() as reader:
+                return check(desk, ask, reader)
 
     def prepare(self, window: int | None = None, protocol: str = "openai-chat") -> Prepared:
         """The request that the model would get next, compacted first when that is due.
@@ -127,7 +129,7 @@ class Session:
         with self.host.registry.running():
             turn = self._turn()
             resting = turn == self._rested
-            prepared = road.prepare(self._desk(), self._ask(window, protocol), resting=resting)
+            prepared = road.prepare(*self._standing(window, protocol), resting=resting)
             if prepared.rests:
                 self._rested = turn
             self._forget(prepared)
@@ -141,19 +143,19 @@ class Session:
         Raises CompactionFailed or ProjectionFailed, Busy when the session is held; then nothing changed.
         """
         with self.host.registry.running():
-            desk = self._desk(instructions, progress)
+            desk, ask = self._standing(window, instructions=instructions, progress=progress)
             if not desk.composition.compaction.enable:
                 raise Refused(
                     "compaction.enable is false in extensions.json; nothing was changed; set it to true first"
                 )
-            prepared = road.compact(desk, self._ask(window))
+            prepared = road.compact(desk, ask)
             self._forget(prepared)
             return prepared
 
     def plan(self, window: int | None = None) -> Attempted:
         """What `compact` would fold. No model is called and nothing is written."""
         with self.host.registry.running():
-            return road.plan(self._desk(), self._ask(window))
+            return road.plan(*self._standing(window))
 
     def context(self) -> dict[str, Any]:
         """The snapshot of the last prepared request as `refold context` shows it. Nothing is prepared or called."""
@@ -174,7 +176,7 @@ class Session:
     def folds(self) -> Sequence[Fold]:
         """The stored folds of every enabled extension, oldest first."""
         with self.host.registry.running(), self.host.database.read() as reader:
-            view, _ = open_view(self._desk(), self._ask(None), reader)
+            view, _ = open_view(*self._standing(), reader)
             return view.folds(view.history).folds
 
     def image_bytes(self, image: Image) -> bytes:
@@ -182,7 +184,7 @@ class Session:
         with self.host.registry.running(), self.host.database.read() as reader:
             if image.owner is None:
                 return images.load_image(reader, image.key).data
-            view, _, bench = self._work(reader)
+            view, bench = self._work(reader)
             extension = view.composition.extension(image.owner)
             made: bytes | None = extension.hook.image_bytes(context=PictureWork(view, extension, bench), image=image)
             if made is None:
@@ -192,25 +194,31 @@ class Session:
     def run(self, command: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Runs a command of an enabled extension, such as `lcm tree`. Raises NotFound, or what the command raises."""
         with self.host.registry.running(), self.host.database.read() as reader:
-            view, _, bench = self._work(reader)
+            view, bench = self._work(reader)
             for extension, offered in view.composition.commands:
                 if offered.name == command:
                     return offered.run(BoundWork(view, extension, bench), arguments)
             raise NotFound(f"no enabled extension has a command {command!r}")
 
-    def _work(self, reader: Reader) -> tuple[View, Desk, Bench]:
-        desk = self._desk()
-        view, _ = open_view(desk, self._ask(None), reader)
-        return view, desk, Bench(desk.database, desk.summarize, desk.notices, desk.progress, desk.cancelled)
+    def _work(self, reader: Reader) -> tuple[View, Bench]:
+        desk, ask = self._standing()
+        view, _ = open_view(desk, ask, reader)
+        return view, Bench(desk.database, desk.summarize, desk.notices, desk.progress, desk.cancelled)
 
-    def _ask(self, window: int | None, protocol: str = "openai-chat") -> Ask:
-        model = Model(id=self.record.model or "", protocol=protocol, owner="")
-        return Ask(self.id, model, override=window, head=Head(self.system), tools=self.tools)
-
-    def _desk(self, instructions: str = "", progress: Progress | None = None) -> Desk:
-        return Desk(
+    def _standing(
+        self,
+        window: int | None = None,
+        protocol: str = "openai-chat",
+        instructions: str = "",
+        progress: Progress | None = None,
+    ) -> tuple[Desk, Ask]:
+        """What a preparation needs, from one look at the session."""
+        with self.host.database.read() as reader:
+            record = sessions.find(reader, self.id)
+            choices = state.choices(reader, self.id)
+        desk = Desk(
             database=self.host.database,
-            composition=self.host.composition(self.id),
+            composition=self.host.registry.composition(choices),
             summarize=partial(summarize, summarizers=[Offline()], focus=instructions, cache=self._passes),
             hold=partial(lease, self.host.database, self.id, "compact"),
             now=sessions.now,
@@ -218,6 +226,8 @@ class Session:
             cancelled=_never,
             rows=self._rows,
         )
+        model = Model(id=record.model or "", protocol=protocol, owner="")
+        return desk, Ask(self.id, model, override=window, head=Head(self.system), tools=self.tools)
 
     def _snapshot(self, reader: Reader) -> snapshot.Snapshot | None:
         stored = state.snapshot(reader, sessions.find(reader, self.id).id)

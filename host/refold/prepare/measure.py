@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
 import orjson
@@ -116,6 +117,7 @@ def size(bound: int, history: History, sent: Measured | None, model: str, compac
     return Size(sent.tokens, history.size(new), "reported_usage")
 
 
+@lru_cache(maxsize=512)  # summaries and folds are measured again for every request, and seldom change
 def _words(kind: Kind, text: str, sizer: Sizer) -> int:
     return sizer.scale(row_tokens(Row(_NOWHERE, kind, 0, 0, text=text)))
 

@@ -1,0 +1,499 @@
+"""The road of one request, end to end over a real database and real extensions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from refold import Applied, Blocked, Call, CompactionFailed, Host, NotFound, Nothing, ProjectionFailed, Refused, Session
+from refold.prepare.request import Prepared
+from refold.providers.protocols import PROTOCOLS
+from refold.transcript.leases import lease
+from refold.values.messages import ResultMessage, UserMessage
+
+WINDOW = 6_000
+Talk = Callable[..., None]
+Install = Callable[..., str]
+
+READER = """
+class Reader:
+    def reduce(self, context, rows, size, refused):
+        return {row.ref: "[elided: read again]" for row in rows if row.kind == "result" and row.ref.seq < 8}
+@hookimpl
+def reducer(): return Reader()
+"""
+
+
+def encoded(prepared: Prepared, protocol: str = "openai-chat") -> list[object]:
+    wire = PROTOCOLS[protocol].encode(prepared.request, lambda image: b"")
+    messages: list[object] = wire["messages"]
+    return messages
+
+
+def kinds(prepared: Prepared) -> list[str]:
+    return [section.kind for section in prepared.projection.sections]
+
+
+def test_below_the_trigger_the_whole_transcript_goes_out_and_nothing_is_compacted(host: Host, talk: Talk) -> None:
+    session = host.new()
+    talk(session, 2)
+    prepared = session.prepare(WINDOW)
+    assert kinds(prepared) == ["tail"]
+    assert prepared.attempted is None
+    assert len(prepared.request.messages) == 8
+
+
+def test_at_the_trigger_older_turns_fold_and_the_second_projection_is_sent(host: Host, talk: Talk) -> None:
+    session = host.new()
+    talk(session, 20)
+    prepared = session.prepare(WINDOW)
+    assert prepared.attempted is not None
+    assert isinstance(prepared.attempted.outcome, Applied)
+    assert kinds(prepared) == ["summary", "recap", "tail"]
+    assert prepared.size.tokens < prepared.attempted.before.tokens
+    assert session.record.compactions == 1
+
+
+def test_the_transcript_is_what_it_was_after_a_compaction(host: Host, talk: Talk) -> None:
+    session = host.new()
+    talk(session, 20)
+    before = session.rows()
+    session.prepare(WINDOW)
+    session.compact(WINDOW)
+    assert session.rows() == before
+
+
+def test_preparing_twice_gives_equal_requests(host: Host, talk: Talk) -> None:
+    session = host.new()
+    talk(session, 20)
+    first, second = session.prepare(WINDOW), session.prepare(WINDOW)
+    assert second.request == first.request
+    assert second.snapshot.changed == ()
+
+
+def test_appended_rows_extend_the_request_byte_for_byte(host: Host, talk: Talk) -> None:
+    session = host.new()
+    talk(session, 20)
+    before = encoded(session.prepare(WINDOW))
+    talk(session, 1, first=20)
+    after = encoded(session.prepare(WINDOW))
+    assert after[: len(before)] == before
+    assert len(after) > len(before)
+
+
+def test_a_reopened_home_gives_the_same_request(home: Path, talk: Talk) -> None:
+    with Host(home) as host:
+        session = host.new("s")
+        talk(session, 20)
+        before = session.prepare(WINDOW).request
+    with Host(home) as host:
+        assert host.session("s").prepare(WINDOW).request == before
+
+
+def test_an_unknown_window_never_compacts_by_itself_and_context_says_so(host: Host, talk: Talk) -> None:
+    session = host.new()
+    talk(session, 20)
+    assert session.prepare().attempted is None
+    compaction = session.context()["compaction"]
+    assert compaction["automatic"] == "auto off: the window is unknown"
+    assert "input_limit_tokens" not in compaction
+
+
+def test_a_manual_compaction_works_without_a_window_and_stays_in_force(host: Host, talk: Talk) -> None:
+    session = host.new()
+    talk(session, 20)
+    compacted = session.compact()
+    assert kinds(compacted) == ["summary", "recap", "tail"]
+    assert session.prepare().request == compacted.request
+
+
+def test_a_window_from_the_settings_serves_when_none_is_given(home: Path, talk: Talk) -> None:
+    home.mkdir()
+    (home / "extensions.json").write_text('{"rolling": {"contextWindowTokens": 6000}}')
+    with Host(home) as host:
+        session = host.new()
+        talk(session, 20)
+        prepared = session.prepare()
+        assert (prepared.window.tokens, prepared.window.source) == (6000, "configured contextWindowTokens")
+        assert prepared.attempted is not None
+        assert session.prepare(100_000).window.source == "--window"
+
+
+@pytest.mark.parametrize(("size", "due"), [(89, False), (90, True)])
+def test_the_trigger_is_inclusive_and_exact(size: int, due: bool, host: Host, talk: Talk) -> None:
+    session = host.new()
+    talk(session, 2)
+    held = session.check(100_000).size
+    window = held * 100 // size if due else held * 100 // size + 1
+    checked = session.check(window)
+    assert checked.due is (held * 100 >= window * 90)
+    assert checked.due is due
+
+
+def test_auto_false_leaves_manual_compaction(home: Path, talk: Talk) -> None:
+    home.mkdir()
+    (home / "extensions.json").write_text('{"compaction": {"auto": false}}')
+    with Host(home) as host:
+        session = host.new()
+        talk(session, 20)
+        assert session.prepare(WINDOW).attempted is None
+        assert session.context()["compaction"]["automatic"] == "auto off: compaction.auto is false"
+        assert isinstance(session.compact(WINDOW).attempted.outcome, Applied)  # type: ignore[union-attr]
+
+
+def test_enable_false_refuses_manual_compaction_too(home: Path, talk: Talk) -> None:
+    home.mkdir()
+    (home / "extensions.json").write_text('{"compaction": {"enable": false}}')
+    with Host(home) as host:
+        session = host.new()
+        talk(session, 20)
+        with pytest.raises(Refused, match=r"compaction\.enable is false"):
+            session.compact(WINDOW)
+
+
+def test_a_dry_run_names_the_rows_and_changes_nothing(host: Host, talk: Talk) -> None:
+    session = host.new()
+    talk(session, 20)
+    planned = session.plan(WINDOW).planned
+    assert planned is not None
+    assert planned.after == 0
+    assert session.record.compactions == 0
+    compacted = session.compact(WINDOW).attempted
+    assert compacted is not None
+    assert compacted.outcome.covers == planned  # type: ignore[union-attr]
+
+
+def test_a_held_session_is_not_compacted_and_the_request_goes_out_as_it_was(host: Host, talk: Talk) -> None:
+    session = host.new()
+    talk(session, 20)
+    with lease(host.database, session.id, "send"):
+        prepared = session.prepare(WINDOW)
+    assert kinds(prepared) == ["tail"]
+    assert any("send" in notice for notice in prepared.notices)
+
+
+def test_automatic_compaction_rests_until_the_next_turn_when_it_did_not_help(host: Host, talk: Talk) -> None:
+    session = host.new()
+    talk(session, 1)
+    session.user("one huge prompt " * 4_000)
+    first = session.prepare(WINDOW)
+    assert first.rests
+    assert "rests until the next turn" in first.notices[-1]
+    assert "Fixed parts take 0" in first.notices[-1]
+    assert session.prepare(WINDOW).attempted is None, "it rests"
+    session.assistant("well")
+    session.user("next")
+    assert session.prepare(WINDOW).attempted is not None
+
+
+def test_a_veto_blocks_and_names_who_said_so(install: Install, home: Path, talk: Talk) -> None:
+    install("freeze", "@hookimpl\ndef pre_compact(event): return 'a deployment is running'\n")
+    with Host(home) as host:
+        session = host.new()
+        talk(session, 20)
+        attempted = session.compact(WINDOW).attempted
+        assert attempted is not None
+        assert attempted.outcome == Blocked("veto", "freeze refused the compaction: a deployment is running")
+        assert session.record.compactions == 0
+
+
+def test_a_hook_that_raises_costs_that_call_and_shows_a_notice(install: Install, home: Path, talk: Talk) -> None:
+    install(
+        "clumsy",
+        "@hookimpl\ndef pre_compact(): 1/0\n@hookimpl\ndef observe(): 1/0\n@hookimpl\ndef post_compact(): 1/0\n",
+    )
+    with Host(home) as host:
+        session = host.new()
+        talk(session, 20)
+        prepared = session.compact(WINDOW)
+        assert isinstance(prepared.attempted.outcome, Applied)  # type: ignore[union-attr]
+        for hook in ("pre_compact", "post_compact", "observe"):
+            assert (
+                f"clumsy: {hook} failed (ZeroDivisionError: division by zero); it was skipped this time"
+                in prepared.notices
+            )
+
+
+def test_post_compact_runs_before_the_second_projection(install: Install, home: Path, talk: Talk) -> None:
+    install(
+        "counter",
+        """
+        @hookimpl
+        def migrations():
+            return ["CREATE TABLE counter_seen(session TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE, n)"]
+        @hookimpl
+        def post_compact(context, event):
+            values = context.session, event.outcome.covers.upto
+            context.commit(lambda writer: writer.execute("INSERT INTO counter_seen VALUES(?, ?)", *values))
+        @hookimpl
+        def observe(context, projection):
+            return [Fact("seen", str(context.read("SELECT n FROM counter_seen WHERE session=?", context.session)))]
+        """,
+    )
+    with Host(home) as host:
+        session = host.new()
+        talk(session, 20)
+        session.compact(WINDOW)
+        covered = session.context()["sections"][0]["last_seq"]
+        assert session.context()["compaction"]["facts"]["seen"] == f"[({covered},)]"
+
+
+def test_reducers_shorten_what_is_shown_and_measured_and_leave_the_transcript(
+    install: Install, home: Path, talk: Talk
+) -> None:
+    install("tidy", READER)
+    with Host(home) as host:
+        session = host.new()
+        talk(session, 3)
+        prepared = session.prepare(100_000)
+        results = [message for message in prepared.request.messages if isinstance(message, ResultMessage)]
+        assert [result.text == "[elided: read again]" for result in results] == [True, True, False]
+        assert [result.call_id for result in results] == ["call-0", "call-1", "call-2"]
+        assert prepared.size.tokens < session.check(100_000).size
+        assert "def f0()" in session.source(3).text
+        assert session.context()["compaction"]["facts"]["results shown as one line"] == "2"
+
+
+def test_a_context_block_stands_in_the_system_prompt_and_a_change_waits(
+    install: Install, home: Path, talk: Talk
+) -> None:
+    install(
+        "rules",
+        "@hookimpl\ndef context_blocks(context): return [ContextBlock('rules', 'House rules', 'Answer in English.')]\n",
+    )
+    with Host(home) as host:
+        session = host.new()
+        session.system = "You are terse."
+        talk(session, 20)
+        first = session.prepare(100_000)
+        assert first.request.system == "You are terse.\n\n# House rules\n\nAnswer in English."
+        session.system = "You are verbose."
+        second = session.prepare(100_000)
+        assert second.request.system == first.request.system
+        assert second.request.messages[: len(first.request.messages)] == first.request.messages
+        note = second.request.messages[-1]
+        assert isinstance(note, UserMessage)
+        assert "You are verbose." in note.text
+        talk(session, 1, first=20)
+        third = session.prepare(100_000)
+        assert third.request.messages[: len(second.request.messages)] == second.request.messages
+        fourth = session.compact(100_000)
+        assert fourth.request.system.startswith("You are verbose.")
+        assert note not in fourth.request.messages
+        assert "the system prompt changed" in fourth.snapshot.changed
+
+
+LOSING = """
+class Losing:
+    def project(self, context):
+        rows = context.history.range
+        tail = Section("tail", "tail", "tail", (Rows(RowRange(rows.session, 4, rows.upto)),))
+        return Projection((tail,), None, Observation("whole", "test"))
+    def compact(self, context, demand): return Nothing("never")
+@hookimpl
+def compaction_strategy(): return Losing()
+"""
+
+RAISING = """
+class Raising:
+    def project(self, context): raise ValueError("no luck")
+    def compact(self, context, demand): raise ValueError("no luck")
+@hookimpl
+def compaction_strategy(): return Raising()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "words"), [(LOSING, "row 1 is neither shown nor covered nor announced"), (RAISING, "ValueError: no luck")]
+)
+def test_a_view_that_breaks_a_rule_fails_the_request_and_nothing_else_is_sent(
+    body: str, words: str, install: Install, home: Path, talk: Talk
+) -> None:
+    install("broken", body, default=False)
+    with Host(home) as host:
+        session = host.new()
+        talk(session, 2)
+        host.choose("broken", True, session.id)
+        with pytest.raises(ProjectionFailed, match=words) as failure:
+            session.prepare(WINDOW)
+        assert "strategy broken" in str(failure.value)
+        assert session.context()["state"] == "pending"
+        host.choose("rolling", True, session.id)
+        assert session.prepare(WINDOW).strategy == "rolling"
+
+
+COMMITTING = """
+class Committing:
+    def project(self, context):
+        rows = context.history.range
+        return Projection((Section("tail", "tail", "tail", (Rows(rows),)),), 1, Observation("whole", "test"))
+    def compact(self, context, demand):
+        {begin}
+        context.commit(lambda writer: writer.execute("INSERT INTO writes_n VALUES(?, 1)", context.session))
+        {after}
+@hookimpl
+def compaction_strategy(): return Committing()
+@hookimpl
+def migrations(): return ["CREATE TABLE writes_n(session TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE, n)"]
+"""
+
+
+def test_a_failure_after_a_commit_is_applied_with_a_note(install: Install, home: Path, talk: Talk) -> None:
+    body = COMMITTING.format(
+        begin="context.begin(RowRange(context.session, 0, 4))", after="raise ValueError('too late')"
+    )
+    install("writes", body, default=False)
+    with Host(home) as host:
+        session = host.new()
+        talk(session, 2)
+        host.choose("writes", True, session.id)
+        attempted = session.compact(WINDOW).attempted
+        assert attempted is not None
+        assert isinstance(attempted.outcome, Applied)
+        assert attempted.outcome.note == "stopped early: ValueError: too late"
+        assert session.record.compactions == 1
+
+
+def test_a_commit_before_begin_is_a_failure_that_writes_nothing(install: Install, home: Path, talk: Talk) -> None:
+    install("writes", COMMITTING.format(begin="pass", after="return Nothing('x')"), default=False)
+    with Host(home) as host:
+        session = host.new()
+        talk(session, 2)
+        host.choose("writes", True, session.id)
+        with pytest.raises(CompactionFailed, match="commit before begin"):
+            session.compact(WINDOW)
+        with host.database.read() as reader:
+            assert reader.one("SELECT count(*) FROM writes_n") == (0,)
+
+
+def test_a_store_that_moved_since_it_was_read_is_not_overwritten(install: Install, home: Path, talk: Talk) -> None:
+    body = """
+    from refold.transcript.state import bump
+    HOST = []
+    class Slow:
+        def project(self, context):
+            tail = Section("tail", "tail", "tail", (Rows(context.history.range),))
+            return Projection((tail,), None, Observation("whole", "test"))
+        def compact(self, context, demand):
+            context.begin(RowRange(context.session, 0, 4))
+            with HOST[0].database.write() as writer: bump(writer, context.session, "slow")
+            context.commit(lambda writer: writer.execute("SELECT 1"))
+    @hookimpl
+    def compaction_strategy(): return Slow()
+    """
+    module = install("slow", body, default=False)
+    with Host(home) as host:
+        session = host.new()
+        talk(session, 2)
+        host.choose("slow", True, session.id)
+        sys.modules[module].HOST.append(host)
+        attempted = session.compact(WINDOW).attempted
+        assert attempted is not None
+        assert isinstance(attempted.outcome, Blocked)
+        assert attempted.outcome.code == "busy"
+        assert session.record.compactions == 0
+
+
+def test_with_nothing_older_than_the_newest_turn_a_manual_compaction_does_nothing(host: Host, talk: Talk) -> None:
+    session = host.new()
+    talk(session, 1)
+    attempted = session.compact(WINDOW).attempted
+    assert attempted is not None
+    assert isinstance(attempted.outcome, Nothing)
+    assert session.record.compactions == 0
+
+
+def test_an_empty_session_is_prepared_as_an_empty_request(host: Host) -> None:
+    prepared = host.new().prepare(WINDOW)
+    assert prepared.request.messages == ()
+    assert prepared.size.tokens == 0
+
+
+def test_context_is_pending_before_the_first_request_and_ready_after(host: Host, talk: Talk) -> None:
+    session = host.new()
+    assert session.context() == {"state": "pending", "reason": "no request was prepared in this session"}
+    talk(session, 20)
+    session.prepare(WINDOW)
+    context = session.context()
+    assert context["state"] == "ready"
+    assert context["compaction"]["automatic"] == "auto at 90 % - 5.4k"
+    assert [section["id"] for section in context["sections"]] == ["summary", "recap", "tail"]
+    assert all(len(section["preview"]) <= 180 for section in context["sections"])
+    summary, _, tail = context["sections"]
+    assert summary["first_seq"] == 1
+    assert tail["first_seq"] == summary["last_seq"] + 1
+    assert tail["last_seq"] == 80
+
+
+def test_context_pages_hold_8000_characters_and_errors_name_what_there_is(host: Host, talk: Talk) -> None:
+    session = host.new()
+    session.user("x" * 16_900)
+    session.prepare(100_000)
+    page = session.context_page("tail", 2)
+    assert page["pages"] == 3
+    assert len(session.context_page("tail", 0)["content"]) == 8_000
+    with pytest.raises(NotFound, match="context page not found"):
+        session.context_page("tail", 3)
+    with pytest.raises(NotFound, match="context section not found: 'nope'; this request has tail"):
+        session.context_page("nope")
+
+
+def test_context_shows_the_stored_request_though_the_session_went_on(host: Host, talk: Talk) -> None:
+    session = host.new()
+    talk(session, 20)
+    session.prepare(WINDOW)
+    before = (session.context(), session.context_page("tail"), session.context_page("summary"))
+    talk(session, 2, first=20)
+    assert (session.context(), session.context_page("tail"), session.context_page("summary")) == before
+
+
+def test_the_check_that_does_nothing_decodes_no_row(host: Host, talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = host.new()
+    talk(session, 30)
+    decoded = counted(monkeypatch)
+    assert session.check(1_000_000).due is False
+    assert decoded() == 0
+
+
+def test_a_prepare_below_the_trigger_decodes_the_rows_shown_and_the_quoted_ones_alone(
+    home: Path, talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Host(home) as host:
+        session = host.new("s")
+        talk(session, 40)
+        shown = session.compact(WINDOW).projection.sections[-1].inputs[0].range  # type: ignore[union-attr]
+    with Host(home) as host:
+        decoded = counted(monkeypatch)
+        host.session("s").prepare(WINDOW)
+        assert decoded() == len(shown) + 3
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """Counts rows that are decoded from now on."""
+    from refold.transcript import rows
+
+    seen: list[int] = []
+    original = rows._decoded
+
+    def counting(reader: object, session: str, found: list[tuple[object, ...]]) -> object:
+        seen.append(len(found))
+        return original(reader, session, found)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(rows, "_decoded", counting)
+    return lambda: sum(seen)
+
+
+def test_a_tool_call_without_a_result_gets_a_stub_in_the_request(host: Host) -> None:
+    session: Session = host.new()
+    session.user("go")
+    session.assistant("", [Call("a", "read", {})])
+    session.user("never mind")
+    messages = session.prepare(WINDOW).request.messages
+    assert [type(message).__name__ for message in messages] == [
+        "UserMessage",
+        "AssistantMessage",
+        "ResultMessage",
+        "UserMessage",
+    ]

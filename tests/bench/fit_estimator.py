@@ -21,7 +21,6 @@ import io
 import json
 import random
 import re
-import statistics
 import subprocess
 import sysconfig
 import zipfile
@@ -30,6 +29,7 @@ from pathlib import Path
 
 import numpy
 from refold.sizing import estimate
+from refold.sizing.families import _TEXT_PERCENT
 from scipy.optimize import nnls
 
 CHARACTERS = 40_000  # of each class
@@ -265,77 +265,79 @@ class Samples:
         return self.features[chosen].sum(axis=0), self.exact[chosen].sum(axis=0)
 
 
-def fit(features: numpy.ndarray, exact: numpy.ndarray, scales: numpy.ndarray, care: numpy.ndarray) -> numpy.ndarray:
+def fit(samples: Samples, chosen: numpy.ndarray, scales: numpy.ndarray) -> numpy.ndarray:
     """Weights, none negative, with the least squared relative error over families brought to one scale.
 
     A ridge towards `PRIOR` keeps a pattern that few classes show from taking an absurd weight.
     """
-    share = numpy.array([FAMILY_CARE.get(name, 1.0) for name in counters()])
-    target = numpy.exp((numpy.log(exact / scales) * share).sum(axis=1) / share.sum())
-    root = numpy.sqrt(care)
+    share = numpy.array([FAMILY_CARE.get(name, 1.0) for name in samples.counters])
+    target = numpy.exp((numpy.log(samples.exact[chosen] / scales) * share).sum(axis=1) / share.sum())
+    root = numpy.sqrt(samples.care[chosen])
     prior = numpy.array(list(PRIOR.values())) / 100
     weights, _ = nnls(
-        numpy.vstack([features / target[:, None] * root[:, None], RIDGE * numpy.eye(len(prior))]),
+        numpy.vstack([samples.features[chosen] / target[:, None] * root[:, None], RIDGE * numpy.eye(len(prior))]),
         numpy.concatenate([root, RIDGE * prior]),
         maxiter=100_000,
     )
     return weights
 
 
-def scales_for(
-    features: numpy.ndarray, exact: numpy.ndarray, weights: numpy.ndarray, care: numpy.ndarray
-) -> numpy.ndarray:
+def scales_for(samples: Samples, chosen: numpy.ndarray, weights: numpy.ndarray) -> numpy.ndarray:
     """Each family's factor: the mean ratio of truth to estimate, the first family being the measure."""
-    ratios = numpy.log(exact / numpy.maximum(1, features @ weights)[:, None])
+    care = samples.care[chosen]
+    ratios = numpy.log(samples.exact[chosen] / numpy.maximum(1, samples.features[chosen] @ weights)[:, None])
     means = numpy.exp((ratios * care[:, None]).sum(axis=0) / care.sum())
     return means / means[0]
 
 
 def fitted(samples: Samples, without: str = "") -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Weights and factors, in turn, from all classes but one."""
     chosen = samples.label_array != without
-    features, exact, care = samples.features[chosen], samples.exact[chosen], samples.care[chosen]
-    scales = numpy.ones(exact.shape[1])
+    scales = numpy.ones(samples.exact.shape[1])
     for _ in range(4):
-        weights = fit(features, exact, scales, care)
-        scales = scales_for(features, exact, weights, care)
+        weights = fit(samples, chosen, scales)
+        scales = scales_for(samples, chosen, weights)
     return weights, scales
 
 
-def table(samples: Samples, weights_for: Callable[[str], tuple[numpy.ndarray, numpy.ndarray]]) -> None:
-    families = list(samples.counters)
-    print("| content | " + " | ".join(NAMES[name] for name in families) + " |")
-    print("| --- |" + " ---: |" * len(families))
-    errors = []
-    for label in samples.classes:
-        counted, exact = samples.totals(label)
-        weights, scales = weights_for(label)
-        error = (counted @ weights) * scales / exact - 1
-        errors.append(error)
-        print(f"| {label} | " + " | ".join(f"{100 * value:+.0f} %" for value in error) + " |")
-    middle = [statistics.median(abs(error[index]) for error in errors) for index in range(len(families))]
-    print("| median, sign left out | " + " | ".join(f"{100 * value:.0f} %" for value in middle) + " |")
+def errors(samples: Samples, label: str, weights: numpy.ndarray, scales: numpy.ndarray) -> numpy.ndarray:
+    counted, exact = samples.totals(label)
+    return 100 * ((counted @ weights) * scales / exact - 1)
+
+
+def table(samples: Samples, figures: dict[str, list[numpy.ndarray]]) -> None:
+    """One line a class; a second figure, in parentheses, where there is one."""
+    print("| content | " + " | ".join(NAMES[name] for name in samples.counters) + " |")
+    print("| --- |" + " ---: |" * len(samples.counters))
+    for label, given in figures.items():
+        line(label, [[f"{value:+.0f}" for value in row] for row in given])
+    middles = numpy.median(numpy.abs(list(figures.values())), axis=0)
+    line("median, without sign", [[f"{value:.0f}" for value in row] for row in middles])
+
+
+def line(label: str, rows: list[list[str]]) -> None:
+    first, *second = rows
+    cells = [f"{one} ({two})" for one, two in zip(first, second[0], strict=True)] if second else first
+    print(f"| {label} | {' | '.join(cells)} |")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--fit", action="store_true", help="fit new weights and leave each class out in turn")
+    parser.add_argument("--fit", action="store_true", help="fit new weights, and leave each class out in turn")
     fit_anew = parser.parse_args().fit
     present = dict((*estimate._ASCII, *estimate._BEYOND))
     samples = Samples(list(PRIOR))
-    if not fit_anew:
-        from refold.sizing.families import _TEXT_PERCENT
-
-        weights = numpy.array([present.get(pattern, 0) for pattern in PRIOR]) / 100
-        scales = numpy.array([_TEXT_PERCENT[name] for name in samples.counters]) / 100
-        table(samples, lambda label: (weights, scales))
-        return
-    weights, scales = fitted(samples)
-    for pattern, weight in zip(PRIOR, weights, strict=True):
-        print(f"    ({pattern!r}, {round(100 * weight)}),")
-    print("factors:", {name: round(100 * scale) for name, scale in zip(samples.counters, scales, strict=True)})
-    table(samples, lambda label: (weights, scales))
-    print("leave one class out:")
-    table(samples, lambda label: fitted(samples, without=label))
+    weights = numpy.array([present.get(pattern, 0) for pattern in PRIOR]) / 100
+    scales = numpy.array([_TEXT_PERCENT[name] for name in samples.counters]) / 100
+    cells = {label: [errors(samples, label, weights, scales)] for label in samples.classes}
+    if fit_anew:
+        weights, best = fitted(samples)
+        for pattern, weight in zip(PRIOR, weights, strict=True):
+            print(f"    ({pattern!r}, {round(100 * weight)}),")
+        print("factors:", {name: round(100 * scale) for name, scale in zip(samples.counters, best, strict=True)})
+        for label in samples.classes:
+            cells[label].append(errors(samples, label, fitted(samples, without=label)[0], scales))
+    table(samples, cells)
 
 
 if __name__ == "__main__":

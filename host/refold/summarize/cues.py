@@ -22,7 +22,8 @@ def _listed(words: str) -> frozenset[str]:
 
 
 _NUMBER = (
-    r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty"
+    r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty"
+    r"|fifty|sixty"
     r"|ninety|hundred|thousand|million|dozen|half|single|zero|couple)\b)"
 )
 _DAY = (
@@ -48,13 +49,15 @@ BOUND = _any(
     r"|ready|finished))\b",
     r"\b(?:available|left|to spare|each|per|every|a (?:day|week|month|minute|second|request|file|run)) *$",
     r"[<>≤≥]=?\s*\d|\bby " + f"(?:{_DAY})",
+    r"\b(?:only|longer|shorter|over|then (?:stop|give up)|not a \w+ more|(?:too|so) (?:long|big|many|much|slow"
+    r"|late)|enough)\b",
     r"\b(?:höchstens|maximal|mindestens|unter|bis zu|limite|maximum|au plus|au moins|máximo|mínimo|como máximo"
     r"|al massimo)\b",
     r"不超过|最多|至少|以内|まで|以下|не более|максимум|не менее",
 )
 
 ABSOLUTE = _any(
-    r"\b(?:never|always|must(?:n'?t| not)?|under no circumstances?|at all times|no matter what"
+    r"\b(?:never|always|must(?:n'?t| not)?|under no circumstances?|at all times|no matter what|nobody|no one"
     r"|without exception|in no case)\b",
     r"\b(?:forbidden|prohibited|off[- ]limits|untouchable|taboo|banned|disallowed|non-?negotiable|mandatory"
     r"|compulsory)\b",
@@ -92,6 +95,9 @@ ORDER = _any(
     r"|first))\b",
     r"\b(?:remember|bear in mind|keep in mind|don'?t forget|note that|please note|important)\b",
     r"\b(?:untouched|unchanged|intact|as[- ]is|backwards?[- ]compatible|out of scope|in scope|leave out|skip|stop)\b",
+    r"\b(?:supposed to|belongs?|essential|crucial|vital|critical|imperative|no-go|stays? (?:out|away|in|as)"
+    r"|responsible for)\b",
+    r"\b(?:goes|go|are|is) (?:in|into|under|through|stored|kept|written|named|signed)\b|, (?:and )?not \w+",
     r"\b(?:keine?|nicht|bitte|darf(?:st)?|sollst|musst|muss|ne .{1,30} pas|il faut|no (?:debes|uses|toques)"
     r"|hay que|non devi)\b",
     r"не (?:надо|делай|трогай|используй)|请|别|应该|してください|ください",
@@ -100,8 +106,11 @@ ORDER = _any(
 PERMISSION = _any(
     r"\b(?:(?:you|we|i|they|everyone)(?:'re| are)? (?:may|can|could|are (?:now )?allowed|are free"
     r"|allowed)(?: \w+)? (?!see|find|look|read|tell|imagine))",
-    r"\b(?:is|are|'s) (?:now |again |also )?(?:fine|ok(?:ay)?|allowed|permitted|acceptable|alright|possible|welcome)\b",
+    r"\b(?:is|are|'s) (?:now |again |also )?(?:fine|ok(?:ay)?|allowed|permitted|acceptable|alright|possible"
+    r"|welcome)\b",
     r"\b(?:it'?s|that'?s) (?:fine|ok(?:ay)?|alright) (?:now |again )?(?:to|if|for|with)\b|\b(?:feel free|go ahead)\b",
+    r"\b(?:open(?:ed)? (?:for|to|again)|back (?:on|in play)|unlocked|unfrozen|available again|cleared for"
+    r"|can (?:now )?(?:grow|go|be))\b",
     r"\b(?:no longer|not .{0,40}any ?more|any ?more|anymore|lifted|waived|is over|doesn'?t apply|don'?t need to"
     r"|need not)\b",
     r"\b(?:du darfst|ihr dürft|ist (?:wieder )?erlaubt|nicht mehr|tu peux|vous pouvez|ne .{1,20} plus|puedes"
@@ -112,14 +121,16 @@ PERMISSION = _any(
 RETRACTION = _any(
     r"\b(?:forget|ignore|drop|lift|scrap|cancel|disregard|remove|withdraw|take back|undo|revoke|never ?mind|scratch) "
     r"(?:about |the |that |what |my |our |any |this |those |it\b)",
-    r"\b(?:changed? my mind|on second thought|i was wrong|i take (?:that|it) back|is lifted|are lifted|is gone|void)\b",
+    r"\b(?:changed? my mind|on second thought|i was wrong|i take (?:that|it) back|is lifted|are lifted|is gone"
+    r"|void)\b",
     r"\b(?:vergiss|ignoriere|doch nicht|oublie|olvida|dimentica|esquece)\b|忘れて|忽略|取消|забудь",
 )
 
 CHANGE = _any(
     r"\b(?:now|instead|actually|again|from now on|no longer|any ?more|after all|correction|bigger|larger"
     r"|smaller|higher|tighter|update|updated|new|changed?|changes)\b",
-    r"\b(?:raise[sd]?|increase[sd]?|lower(?:s|ed)?|reduce[sd]?|extend(?:s|ed)?|mov(?:e|es|ed)|go(?:es)? (?:up"
+    r"\b(?:can (?:now )?(?:grow|go|be|use|take|have)|raise[sd]?|increase[sd]?|lower(?:s|ed)?|reduce[sd]?"
+    r"|extend(?:s|ed)?|mov(?:e|es|ed)|go(?:es)? (?:up"
     r"|down)|bump(?:s|ed)?"
     r"|cut|double[sd]?|grew|shrank|set|make it|switch(?:ed)?|revised?|replace[sd]?|on second thought|scratch"
     r"|rather|went (?:up|down)"
@@ -172,11 +183,15 @@ AIM = _any(
     r"\b(?:help me|what (?:i|we)(?:'m| am|'re| are)? (?:after|want|need|really want)|all this is (?:for|about)"
     r"|so that (?:we|i|users|the))\b",
     r"\bby the time (?:we|you)(?:'re| are) done\b|\bwe (?:should|must) end up with\b",
-    r"\b(?:ziel|aufgabe|objectif|but|objetivo|meta|obiettivo|scopo)\b|目标|目的|目標|цель|задача",
+    r"\b(?:we (?:want|replace|migrate|move|port|build)|we'?re \w+ing|let'?s (?:build|make|write|create|get"
+    r"|turn)|in this session)\b",
+    r"\b(?:this is (?:all )?about|everything (?:we|i) do|serves? the|turn .{2,60} into|get(?:ting)? rid of)\b",
+    r"\b(?:ziel|aufgabe|objectif|objetivo|meta|obiettivo|scopo)\b|目标|目的|目標|цель|задача",
 )
 
 DECIDED = _any(
-    r"\b(?:decided|decision|settled|agreed|chose(?:n)?|approved|finali[sz]ed|concluded|resolved to|signed off|opted)\b",
+    r"\b(?:decided|decision|settled|agreed|chose(?:n)?|approved|finali[sz]ed|concluded|resolved to|signed off"
+    r"|opted)\b",
     r"\b(?:let'?s (?:go with|use|stick|take|do|keep|pick|settle|call it)|(?:we'?ll|we will|we'?re going to"
     r"|i'?ll|going to) (?:go with|use|keep|take|adopt))\b",
     r"\b(?:go with|final (?:answer|call|word|choice)|it'?s settled|that'?s settled|pick(?:ed)?|we (?:went"
@@ -189,6 +204,9 @@ PROGRESS = _any(
     r"|missing|need|has|have|failing|broken))\b",
     r"\b(?:next (?:step|up|is|comes|we|you|i)|up next|(?:is|are|was|were|'s|got) (?:now )?(?:done|finished"
     r"|complete|completed|merged|blocked|pending|half))\b",
+    r"\b(?:missing|halfway|went through|is being|works? now|comes? the|all green|red|left)\b|\bpass(?:es"
+    r"|ed)? (?:except|but|now)\b",
+    r"\b(?:has|have|hasn'?t|haven'?t|i|i've)(?: been| not| just| already| now){0,2} \w+ed\b",
     r"\b(?:step|phase|part|stage|item|task|milestone) \d+|\b\d+ (?:of|out of|/) \d+\b|\b\d+/\d+\b|\bleft off\b"
     r"|\bpick up\b|\bhalfway\b",
     r"\b(?:waiting (?:for|on)|currently|right now|at the moment|just (?:finished|merged|started|deployed)"
@@ -208,13 +226,33 @@ SCOPE = _any(r"\b(?:all|every|each|any|everywhere|whole|entire|everything|always
 
 REQUEST = re.compile(
     r"^(?:please|can|could|would|will|kindly|pls|and|also|so|then|ok(?:ay)?|hey|hi|oh|well|now|first|next"
-    r"|finally|but|actually|instead|alright|sorry|hmm+|no|yes|wait)\b",
+    r"|finally|but|do|actually|instead|alright|sorry|hmm+|no|yes|wait)\b",
     re.I,
 )
 
-HEADING = {
+SPEAKER = _any(
+    r"\b(?:i|we|i'?m|we'?re|i'?d|we'?d|my|me|us|prefer\w*|when in doubt|tone|style|please|welcome|ich|je|yo)\b"
+)
+"""Words by which a sentence is somebody's own taste."""
+
+LEANING = _any(
+    r"\b(?:i|we) (?:find|enjoy|am|are|read|learn|work|think in|understand)\b|\bi'?m (?:a|an|not|more|very|new)\b",
+    r"\b(?:helps?|suits?|bothers?|annoys?|confuses?|irritates?|distracts?) (?:me|us)\b|\bgive me\b"
+    r"|\bmore \w+,? less\b",
+    r"\b(?:less|fewer|more) \w+,? (?:and )?(?:less|fewer|more)\b|\w+ over \w+|\bplease[.!]?$|\bfor me\b",
+)
+
+AIM_NAMED = _any(
+    r"\b(?:goal|objective|aim|mission|purpose|end result|deliverable|outcome|trying to|ultimately|in the end"
+    r"|success)\b",
+    r"\b(?:what (?:i|we) (?:want|need|'re after|am after)|the (?:task|job|point|idea|plan|assignment))\b",
+    r"\b(?:ziel|objectif|objetivo|obiettivo)\b|目标|目的|目標|цель",
+)
+
+HEADING: dict[Kind, re.Pattern[str]] = {
     "rule": _any(
-        r"\b(?:rules?|constraints?|requirements?|do not|don'?ts?|never|always|must|guidelines?|regeln|règles|reglas)\b"
+        r"\b(?:rules?|constraints?|requirements?|do not|don'?ts?|never|always|must|guidelines?|regeln|règles"
+        r"|reglas)\b"
     ),
     "limit": _any(r"\b(?:limits?|budgets?|caps?|quotas?|deadlines?|grenzen|limites|límites)\b"),
     "preference": _any(

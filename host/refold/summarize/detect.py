@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from refold.summarize import cues
 from refold.summarize.cues import Kind
-from refold.summarize.sentences import Sentence, sentences
+from refold.summarize.sentences import sentences
+from refold.summarize.shapes import MEASURE, directive, past, reports
 from refold.summarize.standing import Item
 
 CODE = re.compile(
@@ -30,34 +31,12 @@ _ASKS_TO = re.compile(
     r"|pourrais|puedes)",
     re.IGNORECASE,
 )
-# What somebody reports of a thing, rather than asks of us: "it never works", "I don't know".
-_REPORT = re.compile(
-    r"^(?:(?:and|but|so|hm+|well|ok|yes|no|sorry|then|because|since|btw),? )*"
-    r"(?:(?:i|it|that|this|they|he|she|there|what|why|how|which) (?:\w+ )?(?:never|always|don'?t|doesn'?t"
-    r"|didn'?t|can'?t|won'?t"
-    r"|isn'?t|wasn'?t|couldn'?t|think|thought|guess|wonder|see|saw|feel|looks?|seems?|works?|was|had|did|got"
-    r"|get|found|tried|ran|wrote)\b"
-    r"|why\b|how come\b)",
-    re.IGNORECASE,
-)
-_OF_US = re.compile(
-    r"\b(?:you(?:r|'re|'ll)?|we|must|should|shall|never|please|let'?s|prefer|want|like|need|budget|limit|rule"
-    r"|deadline|hate)\b"
-    r"|\bi (?:don'?t|never) (?:want|like|need|care|accept|tolerate|allow|permit|wish|expect)\b",
-    re.IGNORECASE,
-)
-_SAID = re.compile(
-    r"^(?:i (?:don'?t|didn'?t) (?:know|see|get|understand|think|remember|believe|care)"
-    r"|i never (?:saw|knew|got|had|said))\b",
-    re.I,
-)
 _JOIN = re.compile(r",? (?:and|but|also|plus|und|aber|et|mais|y|pero)(?: also| then| please)? ", re.IGNORECASE)
 _SMALL = re.compile(
     r"^(?:ok(?:ay)?|yes|no|yep|nope|thanks?(?: you)?|great|nice|wow|good|cool|perfect|continue"
     r"|go on|go ahead|done|hi|hello)\W*$",
     re.I,
 )
-_FIRST = re.compile(r"[^\W\d_]+")
 _IS = re.compile(
     r"\b(?:is|are|was|=|equals|lives?|runs?|listens?|called|named|has|id|key|code|port|address"
     r"|number)\b|[:=]",
@@ -76,60 +55,38 @@ class Judged:
 def said(text: str, opening: bool = False) -> Iterator[Item]:
     """What the user's text sets, in order.
 
-    `opening`: the text opens the session, so that its first order is the goal unless it names one.
+    `opening`: the text opens the session, so that its first order, else its first statement, is the goal unless it
+    names one.
     """
-    items: list[Item] = []
-    first: Item | None = None
-    for sentence in sentences(text):
-        for part in _parts(sentence):
-            judged = judge(part)
-            heading = _under(sentence.heading)
-            if heading is not None and (judged is None or judged.strength < 3):
-                judged = heading
-            if judged is None:
-                if opening and first is None and len(part.split()) >= 4 and not _QUESTION.search(part):
-                    first = Item("goal", part)
-                continue
-            item = Item(judged.kind, _with_heading(sentence.heading, part))
-            if first is None and judged.strength == 1:
-                first = Item("goal", item.text)
-            items.append(item)
-    if opening and first is not None and all(item.kind != "goal" for item in items):
-        items = [first, *(item for item in items if item.key != first.key)]
+    items = [
+        Item(judged.kind, _with_heading(sentence.heading, part))
+        for sentence in sentences(text)
+        for part in _parts(sentence.text)
+        if (judged := _in_list(judge(part), sentence.heading)) is not None
+    ]
+    if opening and items and all(item.kind != "goal" for item in items):
+        first = next((item for item in items if directive(item.text)), items[0])
+        items = [evolve(item, kind="goal") if item is first else item for item in items]
     yield from items
 
 
-def _parts(sentence: Sentence) -> list[str]:
+def _parts(sentence: str) -> list[str]:
     """The sentence, or its halves where each sets something of its own: one may be changed later without the other."""
-    halves = _JOIN.split(sentence.text)
-    if len(halves) < 2:
-        return [sentence.text]
-    judged = [judge(half) for half in halves]
-    strong = [
-        found is not None and found.strength >= 2 and len(half.split()) >= 3
-        for half, found in zip(halves, judged, strict=True)
-    ]
-    return halves if all(strong) else [sentence.text]
+    halves = _JOIN.split(sentence)
+    if len(halves) < 2 or "(" in sentence or any(len(half.split()) < 3 for half in halves):
+        return [sentence]
+    strengths = [found.strength if (found := judge(half)) else 0 for half in halves]
+    return halves if min(strengths) >= 2 and max(strengths) == 3 else [sentence]
 
 
-def _under(heading: str) -> Judged | None:
-    if not heading:
-        return None
-    for kind, pattern in cues.HEADING.items():
-        if pattern.search(heading):
-            return Judged(_HEADED[kind], 2)
-    return None
+def _in_list(judged: Judged | None, heading: str) -> Judged | None:
+    """An item of a list is what the line above the list calls it, unless it says so itself."""
+    if not heading or (judged is not None and judged.strength == 3):
+        return judged
+    kind = next((kind for kind, pattern in cues.HEADING.items() if pattern.search(heading)), None)
+    return judged if kind is None else Judged(kind, 2)
 
 
-_HEADED: dict[str, Kind] = {
-    "rule": "rule",
-    "limit": "limit",
-    "preference": "preference",
-    "goal": "goal",
-    "decision": "decision",
-    "state": "state",
-    "fact": "fact",
-}
 _CARRIES = re.compile(
     r"\b(?:never|don'?t|do not|must|always|avoid|not|no|only|nie|nicht"
     r"|immer)\b[^.:]{0,40}[:：]$",
@@ -144,7 +101,9 @@ def _with_heading(heading: str, part: str) -> str:
 
 @lru_cache(maxsize=4096)
 def judge(text: str) -> Judged | None:
-    """What one sentence sets; None: nothing.
+    """What one sentence sets; None: nothing (a question, thanks, a report).
+
+    A statement that no rule names is a weak rule: users' words are few, and it leaves first when there is no room.
 
     >>> judge("Never deploy on Friday.")
     Judged(kind='rule', strength=3)
@@ -154,31 +113,33 @@ def judge(text: str) -> Judged | None:
         return None
     if _QUESTION.search(text) and not _ASKS_TO.search(text):
         return None
-    if _SAID.match(text) or (_REPORT.match(text) and not _OF_US.search(text)):
+    if reports(text):
         return _remembered(text)
-    if cues.BOUND.search(text) and cues.NUMBER_OR_DAY.search(text) and not _only_a_question(text):
+    if cues.NUMBER_OR_DAY.search(text) and cues.BOUND.search(text):
         return Judged("limit", 3)
     if cues.NAMED.search(text):
         return Judged("preference", 3)
     if cues.RETRACTION.search(text) or cues.PERMISSION.search(text):
         return Judged("rule", 2)
-    if cues.LIKING.search(text) and (cues.ABSOLUTE.search(text) or _directive(text) or _liked(text)):
+    if cues.LIKING.search(text) and (cues.ABSOLUTE.search(text) or directive(text) or cues.SPEAKER.search(text)):
         return Judged("preference", 3)
     if cues.ABSOLUTE.search(text):
         return Judged("rule", 3)
     if cues.AIM.search(text) and not cues.ORDER.search(text):
-        return Judged("goal", 3 if _names_aim(text) else 2)
+        return Judged("goal", 3 if cues.AIM_NAMED.search(text) else 2)
+    if MEASURE.search(text) and not past(text) and (directive(text) or not CODE.search(text)):
+        return Judged("limit", 2)
     if cues.DECIDED.search(text):
         return Judged("decision", 2)
     if cues.ORDER.search(text):
         return Judged("rule", 2)
     if cues.PROGRESS.search(text):
         return Judged("state", 2)
-    if _directive(text):
-        if cues.SCOPE.search(text):
-            return Judged("rule", 2)
-        return _remembered(text) or Judged("rule", 1)
-    return _remembered(text)
+    if cues.LEANING.search(text):
+        return Judged("preference", 2)
+    if directive(text) and cues.SCOPE.search(text):
+        return Judged("rule", 2)
+    return _remembered(text) or (None if len(words) < 3 and text.isascii() else Judged("rule", 1))
 
 
 def _remembered(text: str) -> Judged | None:
@@ -187,45 +148,3 @@ def _remembered(text: str) -> Judged | None:
     if cues.TO_REMEMBER.search(text) or CODE.search(text):
         return Judged("fact", 1)
     return None
-
-
-def _only_a_question(text: str) -> bool:
-    return _QUESTION.search(text) is not None and not _ASKS_TO.search(text)
-
-
-_STATED = re.compile(
-    r"\b(?:i|we|i'm|we're|i'd|we'd|my|me|prefer\w*|when in doubt|tone|style|please|ich|je"
-    r"|yo)\b",
-    re.IGNORECASE,
-)
-_AIM_NAMED = re.compile(
-    r"\b(?:goal|objective|aim|mission|purpose|end result|deliverable|outcome|trying to|ultimately|in the end"
-    r"|success|ziel|objectif"
-    r"|objetivo|what (?:i|we) (?:want|need|'re after|am after)|the (?:task|job|point|idea|plan|assignment))\b"
-    r"|目标|目的|目標|цель",
-    re.IGNORECASE,
-)
-
-
-def _liked(text: str) -> bool:
-    return _STATED.search(text) is not None
-
-
-def _names_aim(text: str) -> bool:
-    return _AIM_NAMED.search(text) is not None
-
-
-def _directive(text: str) -> bool:
-    """Whether the sentence is an order by its shape: it begins with a verb, or with please and its like."""
-    rest = text
-    for _ in range(4):
-        found = _FIRST.search(rest)
-        if found is None:
-            return False
-        if found[0].lower() in cues.IMPERATIVE:
-            return True
-        opener = cues.REQUEST.match(rest[found.start() :])
-        if opener is None and found[0].lower() not in ("you", "let", "s", "i", "want"):
-            return False
-        rest = rest[found.end() :]
-    return False

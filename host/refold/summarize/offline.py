@@ -69,7 +69,7 @@ class Offline:
         account = parse(prompt.previous)
         for call, outcome in _calls(prompt.blocks):
             account = _worked(account, call, outcome)
-        account = account.added("Last", _last(prompt.blocks))
+        account = evolve(account, lists={**account.lists, "Last": _last(prompt.blocks)})
         account = evolve(account, prose=_told(account.prose, prompt, limit))
         text = account.render(limit) or _shrunk(account, limit)
         if not text:
@@ -139,8 +139,11 @@ def _lines(pattern: re.Pattern[str], text: str, most: int) -> list[str]:
     return list(dict.fromkeys(found))[-most:]
 
 
-def _last(blocks: tuple[Block, ...]) -> list[str]:
-    """The newest user text and the newest answer, from which whoever goes on takes up the work."""
+def _last(blocks: tuple[Block, ...]) -> tuple[str, ...]:
+    """The newest user text and the newest answer, from which whoever goes on takes up the work.
+
+    Those of earlier passes are gone: what users set stands in its own part, and an old word must not outlive its change.
+    """
     entries = []
     for kind in ("user", "assistant"):
         block = next((block for block in reversed(blocks) if block.kind == kind and block.text.strip()), None)
@@ -148,15 +151,15 @@ def _last(blocks: tuple[Block, ...]) -> list[str]:
             paragraphs = block.text.strip().split("\n\n")
             text = paragraphs[0] if kind == "user" else paragraphs[-1]
             entries.append(f"{kind}: {_line(text, 2 * LINE)}")
-    return entries
+    return tuple(entries)
 
 
 def _told(before: tuple[str, ...], prompt: Prompt, limit: int) -> tuple[str, ...]:
     """The prose: sentences of before and the sentences of this pass that say most, half of the room each.
 
-    What the structured part holds is not told again. Older sentences leave first, those of older passes included.
+    Users' words are the structured part's: told here too, a changed rule would live on. Older sentences leave first.
     """
-    told = [block.text for block in prompt.blocks if block.kind in ("user", "assistant", "fold", "text")]
+    told = [block.text for block in prompt.blocks if block.kind in ("assistant", "fold", "text")]
     text = _bounded("\n\n".join(told))
     known = prompt.standing.keys
     said = dict.fromkeys(_line(sentence, 2 * LINE) for sentence in _SENTENCE.split(_extract(text, limit, prompt.focus)))

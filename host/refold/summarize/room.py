@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from attrs import evolve
 
 from refold.sizing.estimate import tokens
 from refold.summarize.detect import CODE, judge
+from refold.summarize.shapes import generality
 from refold.summarize.standing import KEPT, Item, Standing
 
 FIRM = 75
 """Percent of a summary that rules, limits, goals and preferences may take; the rest is the account of the work."""
 
-LOOSE = 50
+LOOSE = 60
 """Percent that the part may take when lines that may fade (facts, decisions, the state, weak orders) are added."""
+
+_PATH = re.compile(r"\.[a-z]{1,4}\W*$|^\W*[~.]?/", re.IGNORECASE)
+# A path is exact too, but it is in the account of the files, and there are many.
 
 STATES = 4
 """Lines of the task's state: a newer state replaces the oldest."""
@@ -40,7 +45,7 @@ def fitted(standing: Standing, limit: int) -> Standing:
     chosen: set[int] = set()
     used = _fill(firm, lambda at, item: (_strength(item), at), used, limit * FIRM // 100, chosen)
     lost = len(firm) - len(chosen)
-    _fill(loose, lambda at, item: (_specific(item), at), used, limit * LOOSE // 100, chosen)
+    _fill(loose, lambda at, item: (_worth(item), at), used, limit * LOOSE // 100, chosen)
     return Standing(tuple(item for at, item in order if at in chosen), standing.left_out + lost)
 
 
@@ -68,6 +73,7 @@ def _firm(item: Item) -> bool:
     return item.kind in KEPT and (item.kind == "goal" or _strength(item) >= 2)
 
 
-def _specific(item: Item) -> int:
-    """How many exact names a line holds, bounded; a weak order counts least."""
-    return min(3, len(CODE.findall(item.text))) + (item.kind in ("decision", "state"))
+def _worth(item: Item) -> int:
+    """What a line is worth that may fade: exact names, and how far it reaches beyond the moment."""
+    exact = [code for code in CODE.findall(item.text) if not _PATH.search(code)]
+    return min(4, 2 * len(exact)) + (item.kind in ("decision", "state")) + generality(item.text)

@@ -192,8 +192,10 @@ class _Work:
 
     def _ask(self, steps: list[Step]) -> _Carry:
         """One pass: the summary with these steps in it. A text that is only too long gets one more try."""
-        standing = merged(self.carry.standing, (item for step in steps for item in step.said))
-        standing = fitted(standing.without(self.known), self.order.limit)
+        standing = self.carry.standing
+        for step in steps:
+            standing = fitted(merged(standing, step.said), self.order.limit) if step.said else standing
+        standing = standing.without(self.known)
         room = max(16, self.order.limit - standing.size() - 2)
         prompt = Prompt(
             blocks=tuple(block for step in steps for block in step.blocks),

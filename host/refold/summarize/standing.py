@@ -43,9 +43,11 @@ class Item:
     kind: Kind
     text: str = field(converter=_one_line)
 
-    @property
-    def key(self) -> str:
-        """Equal for texts that differ in case, white space and closing punctuation alone."""
+    key: str = field(init=False, eq=False, repr=False)
+    """Equal for texts that differ in case, white space and punctuation alone."""
+
+    @key.default
+    def _normal(self) -> str:
         return normal(self.text)
 
     def render(self) -> str:

@@ -8,11 +8,14 @@ another value of the same thing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from attrs import frozen
 
 from refold.summarize import cues
 from refold.summarize.standing import Item, Standing
-from refold.summarize.words import GROUPS, Sense, members, sense
+from refold.summarize.words import GROUPS, Sense, choices, sense
 
 COVERED = 0.6
 """The share of the earlier item's topic that the new words must name."""
@@ -21,107 +24,131 @@ SAME = 0.75
 """The share of both topics together that must agree where no word speaks of a change."""
 
 _CONDITION = re.compile(
-    r"\b(?:unless|until|before|after|without|except|only|if|when|until|bevor|außer|sauf"
-    r"|salvo)\b",
-    re.I,
+    r"\b(?:unless|until|before|after|without|except|only|if|when|bevor|außer|sauf|salvo)\b", re.IGNORECASE
 )
 _STATES = re.compile(
-    r"^(.{2,60}?)\s*(?:\b(?:is|are|will be|should be|must be|shall be|becomes?|goes (?:up|down) to|has (?:moved"
-    r"|changed) to)\b|[:=])\s*(\S.*)$",
+    r"^(.{2,60}?)\s*(?:\b(?:is|are|will be|should be|must be|shall be|becomes?|goes (?:up|down) to"
+    r"|has (?:moved|changed) to)\b|[:=])\s*(\S.*)$",
     re.IGNORECASE,
 )
 _ANSWERS = re.compile(
-    r"\b(?:answer|reply|respond|talk|speak|write to me|communicate|antworte|réponds"
-    r"|responde)\w*\b",
-    re.I,
+    r"\b(?:answer|reply|respond|talk|speak|write to me|communicate|antworte|réponds|responde)\w*\b", re.IGNORECASE
 )
+_DAYS = next(place for place, group in enumerate(GROUPS) if "monday" in group)
+
+
+@frozen
+class _Reading:
+    """One sentence as it is compared: read once, however many others it meets."""
+
+    sense: Sense
+    chosen: Mapping[int, frozenset[str]]
+    subject: Sense | None
+    value: Sense | None
+    named: bool
+    changes: bool
+    permits: bool
+    withdraws: bool
+    conditional: bool
+    answers: bool
+    asks: bool
+    touches: frozenset[str]
+
+
+@lru_cache(maxsize=8192)
+def _reading(text: str) -> _Reading:
+    meaning = sense(text)
+    states = _STATES.match(text)
+    named = cues.NAMED.search(text) is not None
+    chosen = choices(text)
+    marks = {f"#{place}" for place in chosen} | ({"#named"} if named else set())
+    return _Reading(
+        sense=meaning,
+        chosen=chosen,
+        subject=sense(states[1]) if states else None,
+        value=sense(states[2]) if states else None,
+        named=named,
+        changes=cues.CHANGE.search(text) is not None,
+        permits=cues.PERMISSION.search(text) is not None,
+        withdraws=cues.RETRACTION.search(text) is not None,
+        conditional=_CONDITION.search(text) is not None,
+        answers=_ANSWERS.search(text) is not None,
+        asks=text.rstrip("\"') ").endswith(("?", "？")),
+        touches=meaning.topic | marks,
+    )
 
 
 def merged(standing: Standing, newer: Iterable[Item]) -> Standing:
     """The standing part after the user said those items, in that order; what they change is gone."""
     for item in newer:
-        gone = [old.key for old in standing.items if old.key != item.key and supersedes(item, old)]
-        standing = standing.without(gone).added(item)
+        gone = [old.key for old in standing.items if supersedes(item, old)]
+        standing = (standing.without(gone) if gone else standing).added(item)
     return standing
 
 
 def supersedes(new: Item, old: Item) -> bool:
     """Whether `new`, said later, changes what `old` set, so that `old` must not stand any more."""
-    if _question(new.text):
+    later, earlier = _reading(new.text), _reading(old.text)
+    if later.touches.isdisjoint(earlier.touches) or new.key == old.key or later.asks:
         return False
-    if cues.NAMED.search(new.text) and cues.NAMED.search(old.text):
+    if later.named and earlier.named:
         return True
-    now, then = sense(new.text), sense(old.text)
-    if _restated(new.text, old.text):
+    if _restated(later, earlier) or _other_choice(new, old, later, earlier):
         return True
-    changing = cues.CHANGE.search(new.text) is not None
-    if _same_group(new, old, now, then, changing):
-        return True
-    if not now.topic or not then.topic:
+    now, then = later.sense.topic, earlier.sense.topic
+    if not now & then:
         return False
-    covered = len(now.topic & then.topic) / len(then.topic)
-    common = len(now.topic & then.topic) / len(now.topic | then.topic)
-    if cues.RETRACTION.search(new.text):
-        # A withdrawal names the old rule by a word or two: what it names must all be in there.
-        inside = len(now.topic & then.topic) / len(now.topic)
-        return covered >= COVERED or (inside >= 0.99 and not now.numbers)
-    if covered >= COVERED and old.kind != "fact":
-        if cues.PERMISSION.search(new.text) and then.negative != now.negative:
+    covered = len(now & then) / len(then)
+    common = len(now & then) / len(now | then)
+    if later.withdraws:
+        # A withdrawal names the old rule by a word or two: all that it names must be in there.
+        return covered >= COVERED or (now <= then and not later.sense.numbers)
+    opposite = later.sense.negative != earlier.sense.negative
+    if opposite and covered >= COVERED and old.kind != "fact":
+        if later.permits:
             return True
-        if now.negative != then.negative and (changing or common >= SAME) and not _CONDITION.search(old.text):
+        if (later.changes or common >= SAME) and not earlier.conditional:
             return True
-    return _other_figure(new, old, now, then, covered, common, changing)
-
-
-def _other_figure(new: Item, old: Item, now: Sense, then: Sense, covered: float, common: float, changing: bool) -> bool:
-    """The same limit with another number."""
-    if not now.numbers or not then.numbers or now.numbers == then.numbers:
-        return False
     if "limit" not in (new.kind, old.kind):
         return False
-    return common >= SAME or (changing and covered >= COVERED)
+    figures, before = later.sense.numbers, earlier.sense.numbers
+    other = bool(figures and before) and figures != before
+    return other and (common >= SAME or (later.changes and covered >= COVERED))
 
 
-def _restated(new: str, old: str) -> bool:
-    """`X is A` and later `X is B`."""
-    first, second = _STATES.match(old), _STATES.match(new)
-    if first is None or second is None:
+def _restated(later: _Reading, earlier: _Reading) -> bool:
+    """`X is A`, and later `X is B`."""
+    if later.subject is None or earlier.subject is None or not earlier.subject.topic:
         return False
-    before, after = sense(first[1]), sense(second[1])
-    same = bool(before.topic) and before.topic == after.topic and before.numbers == after.numbers
-    return same and sense(first[2]) != sense(second[2])
+    same = later.subject.topic == earlier.subject.topic and later.subject.numbers == earlier.subject.numbers
+    return same and later.value != earlier.value
 
 
-def _same_group(new: Item, old: Item, now: Sense, then: Sense, changing: bool) -> bool:
+def _other_choice(new: Item, old: Item, later: _Reading, earlier: _Reading) -> bool:
     """Another member of an exclusive group (tabs, spaces) for the same matter."""
-    if now.negative or then.negative or "fact" in (new.kind, old.kind):
+    if later.sense.negative or earlier.sense.negative or "fact" in (new.kind, old.kind):
         return False
-    if all(_ANSWERS.search(item.text) for item in (new, old)) and _other_member(new.text, old.text):
-        return True
-    for group in GROUPS:
-        if not _other_member(new.text, old.text, (group,)):
+    for place in later.chosen.keys() & earlier.chosen.keys():
+        if later.chosen[place] & earlier.chosen[place]:
             continue
-        if "monday" in group and "limit" not in (new.kind, old.kind):
+        if later.answers and earlier.answers:
+            return True
+        if place == _DAYS and "limit" not in (new.kind, old.kind):
             continue  # days are no alternatives by themselves: only a deadline moves from one to another
-        later, earlier = _rest(now, group), _rest(then, group)
-        if later and earlier:
-            return len(later & earlier) >= COVERED * min(len(later), len(earlier))
-        return changing or later == earlier
-    return False
-
-
-def _other_member(new: str, old: str, groups: Iterable[frozenset[str]] = GROUPS) -> bool:
-    for group in groups:
-        later, earlier = members(new, group), members(old, group)
-        if later and earlier and not later & earlier:
+        rest, before = _rest(later.sense, place), _rest(earlier.sense, place)
+        if rest and before:
+            if len(rest & before) >= COVERED * min(len(rest), len(before)):
+                return True
+        elif later.changes or rest == before:
             return True
     return False
 
 
-def _rest(meaning: Sense, group: frozenset[str]) -> frozenset[str]:
-    stems = frozenset(stem for word in group for stem in sense(word).topic)
-    return meaning.topic - stems
+def _rest(meaning: Sense, place: int) -> frozenset[str]:
+    """The topic without the words of the group."""
+    return meaning.topic - _stems(place)
 
 
-def _question(text: str) -> bool:
-    return text.rstrip("\"') ").endswith(("?", "？"))
+@lru_cache
+def _stems(place: int) -> frozenset[str]:
+    return frozenset(stem for word in GROUPS[place] for stem in sense(word).topic)

@@ -7,6 +7,7 @@ without spaces (Chinese, Japanese) is compared by pairs of characters.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from attrs import frozen
@@ -112,13 +113,20 @@ GROUPS: tuple[frozenset[str], ...] = tuple(
 )
 """Words of which a sentence about one matter means one at a time: another one later replaces it."""
 
+_GROUPED: dict[str, list[int]] = {}
+for _place, _group in enumerate(GROUPS):
+    for _member in _group:
+        _GROUPED.setdefault(_member, []).append(_place)
+
+_UNWANTED = re.compile(r"\b(?:instead of|rather than|not|over|statt|no longer|as opposed to|never)\b")
 _WORD = re.compile(r"[^\W_](?:[\w'’.@/+-]*[^\W])?")
 _DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
 _NUMERIC = re.compile(r"^[#$€£]?\d[\d.,:/]*(?:k|m|s|ms|min|h|d|kb|mb|gb|%|st|nd|rd|th|x)?$")
 _NEGATION = re.compile(
     r"\b(?:never|not|no|don'?t|do not|doesn'?t|won'?t|can'?t|cannot|mustn'?t|shouldn'?t|isn'?t|aren'?t|avoid"
     r"|without|nothing"
-    r"|nobody|none|neither|stop|refrain|forbidden|prohibited|off[- ]limits|nicht|keine?n?|nie(?:mals)?|jamais|nunca"
+    r"|nobody|none|neither|stop|refrain|forbidden|prohibited|off[- ]limits|away|hands off|read[- ]only|alone"
+    r"|nicht|keine?n?|nie(?:mals)?|jamais|nunca"
     r"|mai|ohne|sans|sin|не|никогда|нельзя)\b|[不勿禁]|ない",
     re.IGNORECASE,
 )
@@ -149,7 +157,7 @@ def stem(word: str) -> str:
 _STEMS = {stem(word): stem(first) for word, first in _SAME.items()}
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def sense(text: str) -> Sense:
     """What the text is about."""
     topic: set[str] = set()
@@ -166,9 +174,13 @@ def sense(text: str) -> Sense:
     return Sense(frozenset(topic), frozenset(numbers), len(_NEGATION.findall(plain)) % 2 == 1)
 
 
-def members(text: str, group: frozenset[str]) -> frozenset[str]:
-    """Which words of an exclusive group a text chooses; those it names as the thing not wanted are left out."""
-    wanted = re.split(
-        r"\b(?:instead of|rather than|not|over|statt|no longer|as opposed to|never)\b", text.casefold(), maxsplit=1
-    )[0]
-    return frozenset(word for word in _WORD.findall(wanted) if word in group)
+@lru_cache(maxsize=8192)
+def choices(text: str) -> Mapping[int, frozenset[str]]:
+    """Which words of which exclusive group (by its place in GROUPS) a text chooses; those it names as the thing not
+    wanted are left out."""
+    wanted = _UNWANTED.split(text.casefold(), maxsplit=1)[0]
+    chosen: dict[int, set[str]] = {}
+    for word in _WORD.findall(wanted):
+        for place in _GROUPED.get(word, ()):
+            chosen.setdefault(place, set()).add(word)
+    return {place: frozenset(words) for place, words in chosen.items()}

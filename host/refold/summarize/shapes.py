@@ -1,0 +1,98 @@
+"""What a sentence is by its shape, where no cue names it: an order, a report of what happened, a general statement."""
+
+from __future__ import annotations
+
+import re
+
+from refold.summarize.cues import IMPERATIVE, REQUEST
+
+_WORD = re.compile(r"[^\W\d_]+")
+_SUBJECTS = frozenset(("you", "let", "s", "i", "want", "do"))
+
+_REPORT = re.compile(
+    r"^(?:(?:and|but|so|hm+|well|ok(?:ay)?|yes|no|sorry|then|because|since|btw|ah|oh|wow),? )*"
+    r"(?:(?:i|it|that|this|they|he|she|there|what|how|which) (?:\w+ )?(?:never|always|don'?t|doesn'?t|didn'?t"
+    r"|can'?t|won'?t"
+    r"|isn'?t|wasn'?t|couldn'?t|think(?! in)|thought|guess|wonder|see|saw|feel|looks?|seems?|works?|was|had|did|got|get"
+    r"|tried|ran|wrote|happens|happened|says?|said)\b|why\b|how come\b)",
+    re.IGNORECASE,
+)
+_OF_US = re.compile(
+    r"\b(?:you(?:r|'re|'ll)?|we|must|should|shall|never|please|let'?s|prefer|want|like|need|budget|limit|rule"
+    r"|deadline|hate)\b"
+    r"|\bi (?:don'?t|never) (?:want|like|need|care|accept|tolerate|allow|permit|wish|expect)\b",
+    re.IGNORECASE,
+)
+_MIND = re.compile(
+    r"^(?:i (?:don'?t|didn'?t) (?:know|see|get|understand|think|remember|believe|care)|i never (?:saw|knew|got"
+    r"|had|said)"
+    r"|(?:all|everything) i (?:see|know|get))\b",
+    re.IGNORECASE,
+)
+_PAST = re.compile(
+    r"\b(?:was|were|did|had|took|ran|went|got|came|broke|threw|crashed|failed|happened|tried|saw|found|wrote"
+    r"|made|used|gave"
+    r"|yesterday|last (?:week|month|night|time)|ago|earlier today)\b",
+    re.IGNORECASE,
+)
+_MOMENT = re.compile(
+    r"^(?:(?:ok(?:ay)?|and|so|now|then|also|please|alright|cool|great|yes|no|can you|could you|let'?s|actually|btw|i want you to"
+    r"|you can|just|first|next)[,.!]* )*(?:read|look|check|show|run|continue|try|open|grep|find|print|paste|list|tell|explain"
+    r"|commit|revert|copy|kill|investigate|propose|compare|rerun|restart|start|go|do|see|search|retry|debug|proceed|resume)\b",
+    re.IGNORECASE,
+)
+_HERE = re.compile(
+    r"\b(?:this|that|it|these|those|here|above|again|now|same|thing|stuff|maybe|perhaps|think"
+    r"|guess)\b",
+    re.I,
+)
+_UNITS = (
+    r"(?:ms|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|days?|weeks?|months?|years?|[kmgt]i?b|bytes?|%"
+    r"|percent|eur|usd|chf|gbp"
+    r"|dollars?|euros?|cents?|pounds?|lines?|words?|characters?|chars?|people|persons?|attempts?|tries|retries"
+    r"|calls?|requests?"
+    r"|files?|workers?|threads?|pages?|items?|tokens?|megapixels?|pixels?|px|times|users?|tests?|rows?|columns?"
+    r"|commits?|points?"
+    r"|sentences?|paragraphs?|reviewers?|instances?|connections?|nodes?|cores?|copies|versions?|rounds?|stunden"
+    r"|tage|wochen|minuten"
+    r"|heures|jours|semaines|horas|días|semanas|小时|分钟|天|元|日|分)"
+)
+MEASURE = re.compile(
+    r"(?:\b\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty"
+    r"|fifty|sixty"
+    rf"|hundred|thousand|half an?))[\s-]?(?:\w+[\s-])?{_UNITS}(?!\w)|[€$£]\s?\d|\b(?:before|after|by"
+    rf"|until) the \d+(?:st|nd|rd|th)\b",
+    re.IGNORECASE,
+)
+"""A figure with its unit, or a date."""
+
+
+def directive(text: str) -> bool:
+    """Whether the sentence is an order by its shape: it begins with a verb, perhaps behind please and its like."""
+    rest = text
+    for _ in range(4):
+        found = _WORD.search(rest)
+        if found is None:
+            return False
+        if found[0].lower() in IMPERATIVE:
+            return True
+        if REQUEST.match(rest[found.start() :]) is None and found[0].lower() not in _SUBJECTS:
+            return False
+        rest = rest[found.end() :]
+    return False
+
+
+def reports(text: str) -> bool:
+    """Whether somebody tells what they see or think rather than what they ask for: it never works, I don't know."""
+    return _MIND.match(text) is not None or (_REPORT.match(text) is not None and not _OF_US.search(text))
+
+
+def past(text: str) -> bool:
+    """Whether the sentence speaks of what was."""
+    return _PAST.search(text) is not None
+
+
+def generality(text: str) -> int:
+    """How far a sentence reaches beyond the moment, -2 to 3: it points at nothing near by, tells no past, and does
+    not merely ask for the next move."""
+    return 3 - past(text) - min(2, len(_HERE.findall(text))) - 2 * (_MOMENT.match(text) is not None)

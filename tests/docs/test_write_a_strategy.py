@@ -23,10 +23,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     install = ["pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target", "site", "."]
-    python = sys.executable
-    if subprocess.run([python, "-m", "pip", "--version"], capture_output=True, check=False).returncode:
-        install = ["uv", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target", "site", "."]
-    subprocess.run([python, "-m", *install], cwd=folder, check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", *install], cwd=folder, check=True, capture_output=True)
     return folder
 
 

@@ -38,7 +38,8 @@ def tools(): return [Tool("look", "Looks.", {}, lambda context, arguments: "seen
                      "bad manifest: manifest() returned dict", id="a manifest that is none"),
         pytest.param(source("bad").replace("summary='bad'", "summary='bad', settings=int"),
                      "bad manifest: settings must be a frozen attrs class", id="bad settings class"),
-        pytest.param(source("other"), "its manifest says the id 'other', but its entry point is named bad", id="wrong id"),
+        pytest.param(source("other"), "its manifest says the id 'other', but its entry point is named bad",
+                     id="wrong id"),
         pytest.param("from refold import hookimpl", "gives no manifest", id="no manifest"),
         pytest.param("from refold import hookimpl\n@hookimpl\ndef manifest(): raise OSError('gone')",
                      "manifest() raised OSError: gone", id="manifest raises"),
@@ -144,6 +145,19 @@ def test_of_two_that_give_one_tool_the_later_loses_as_a_whole_and_both_are_named
     assert now["rows"]["looks"]["problem"] == "gives the tool look, which eyes gives already: it is off as a whole"
     assert now["rows"]["sight"]["problem"] == "requires looks, which does not work"
     assert child.list(session={"eyes": False})["enabled"] == ["looks", "rolling", "sight"]
+
+
+def test_enabling_one_that_gives_a_tool_of_another_is_refused_naming_both(environment, living, rolling):
+    environment.put("eyes", source("eyes", TOOL))
+    environment.put("looks", source("looks", TOOL, default=True))
+    child = living()
+    words = "Refused: looks gives the tool look, which eyes gives already.*nothing was changed; disable one of the two"
+    with pytest.raises(ChildError, match=words):
+        child.choose(changes={"eyes": True})
+    with pytest.raises(ChildError, match=words):
+        child.propose(changes={"eyes": True}, session={})
+    both = {"eyes": True, "looks": False}
+    assert child.propose(changes=both, session={}) == both
 
 
 @pytest.mark.parametrize(

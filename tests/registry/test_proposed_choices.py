@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from refold.registry.proposals import Installation, propose_global, propose_session
 from refold.registry.selection import Installed
 from refold.values.errors import NotFound, RefoldError, Refused
@@ -96,12 +95,11 @@ CHANGES = st.dictionaries(IDS, st.sampled_from([True, False, None]), min_size=1,
 
 @given(INSTALLED, CHOICES, CHOICES, CHANGES)
 @settings(max_examples=80, deadline=None)
-def test_what_is_accepted_is_in_force_and_what_is_refused_says_so(installed, chosen, own, changes):
+def test_what_is_accepted_is_in_force_and_the_rest_stays(installed, chosen, own, changes):
     installation = Installation(tuple(installed))
     try:
         stored = propose_session(installation, changes, chosen, own)
-    except RefoldError as error:
-        assert str(error)
+    except RefoldError:
         return
     enabled = installation.resolve(chosen, stored).enabled
     for id, on in changes.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -79,6 +79,11 @@ class Host:
         with self.database.read() as reader:
             return sessions.listing(reader)
 
+    def tree(self, session: str | None = None) -> list[sessions.Branch]:
+        """All sessions as trees, or the one tree that begins with a session. Raises NotFound."""
+        with self.database.read() as reader:
+            return sessions.tree(reader, session)
+
     def import_file(
         self,
         source: Path | BinaryIO,
@@ -103,21 +108,30 @@ class Host:
         strategy = composition.strategy.id if composition.strategy else None
         return Extensions(strategy, composition.listing, composition.problems)
 
+    def extensions_without_loading(self, session: str | None = None) -> Extensions:
+        """The same list from metadata and from what was remembered: no extension is imported. Raises NotFound."""
+        listing = self.registry.listing_without_loading(self._choices(session))
+        strategies = [each.id for each in listing if each.enabled and each.kind == "strategy"]
+        return Extensions(strategies[0] if strategies else None, listing, ())
+
     def choose(self, id: str, on: bool | None, session: str | None = None) -> Extensions:
         """Switches an extension on or off, globally or for one session; None drops the choice of that scope.
 
         The choice holds from the next request on. Raises Refused, naming the rule, or NotFound; then nothing changed.
         """
+        self.store_choice(id, on, session)
+        return self.extensions(session)
+
+    def store_choice(self, id: str, on: bool | None, session: str | None = None) -> None:
+        """`choose` without an answer: nothing is imported to switch an extension off, or to drop a choice."""
         if session is None:
             self.registry.choose({id: on})
-            return self.extensions()
-        with self.database.read() as reader:
-            before = state.choices(reader, sessions.find(reader, session).id)
+            return
+        before = self._choices(session)
         after = self.registry.propose({id: on}, before)
         with self.database.write() as writer:
             for extension in before.keys() | after.keys():
                 state.set_choice(writer, session, extension, after.get(extension))
-        return self.extensions(session)
 
     def reload(self) -> Reloaded:
         """Picks up extensions that pip installed, upgraded or removed while this process lives.
@@ -129,11 +143,17 @@ class Host:
 
     def composition(self, session: str | None = None) -> Composition:
         """The set of extensions in force. Raises NotFound for an unknown session."""
+        return self.registry.composition(self._choices(session))
+
+    def proposed(self, id: str, session: str) -> Composition:
+        """The set that would be in force if the session chose that extension. Raises Refused or NotFound."""
+        return self.registry.composition(self.registry.propose({id: True}, self._choices(session)))
+
+    def _choices(self, session: str | None) -> Mapping[str, bool]:
         if session is None:
-            return self.registry.composition()
+            return {}
         with self.database.read() as reader:
-            choices = state.choices(reader, sessions.find(reader, session).id)
-        return self.registry.composition(choices)
+            return state.choices(reader, sessions.find(reader, session).id)
 
     def _session(self, id: str) -> Session:
         from refold.agent.session import Session

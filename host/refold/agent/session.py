@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
+from refold.importers.export import export_lines
 from refold.prepare import inspector, road, snapshot
-from refold.prepare.context import View
+from refold.prepare.context import BoundContext, View
 from refold.prepare.draw import check, open_view
 from refold.prepare.head import Head
+from refold.prepare.listen import listen
 from refold.prepare.request import Ask, Attempted, Check, Desk, Prepared
 from refold.prepare.work import Bench, BoundWork, PictureWork
+from refold.registry.contributions import Extension
 from refold.summarize.offline import Offline
 from refold.summarize.passes import PassCache
 from refold.summarize.service import summarize
@@ -24,7 +29,7 @@ from refold.transcript.history import StoredHistory
 from refold.transcript.leases import lease
 from refold.values.contexts import Fold
 from refold.values.errors import NotFound, Refused
-from refold.values.inputs import Rows
+from refold.values.inputs import Note, Rows, Section
 from refold.values.messages import ToolSpec
 from refold.values.rows import Call, Image, Row, SourceRef
 from refold.values.sizes import Model
@@ -85,6 +90,18 @@ class Session:
         with self.host.database.read() as reader:
             last = rows.last_seq(reader, self.id)
             return rows.load_sources(reader, self.id, after, last if upto is None else min(upto, last))
+
+    def sized_rows(self, after: int, limit: int) -> list[tuple[Row, int]]:
+        """The first `limit` rows after seq `after`, each with its tokens by the local estimate."""
+        with self.host.database.read() as reader:
+            found = rows.load_sources(reader, self.id, after, after + limit)
+            sizes = {raw.seq: raw.tokens for raw in rows.raw_rows(reader, self.id, after, after + limit)}
+            return [(row, sizes[row.ref.seq]) for row in found]
+
+    def export(self) -> Iterator[bytes]:
+        """The session as JSON lines that `import_file` reads back row for row. Raises NotFound."""
+        with self.host.database.read() as reader:
+            yield from export_lines(reader, self.id)
 
     def source(self, seq: int) -> Row:
         """One durable row. Raises NotFound."""
@@ -173,11 +190,21 @@ class Session:
             history = StoredHistory(reader, self.id, 0, last, lambda raw: raw, lambda width, height: 0)
             return inspector.page(taken, history, section, page)
 
-    def folds(self) -> Sequence[Fold]:
-        """The stored folds of every enabled extension, oldest first."""
+    def stored_folds(self) -> list[Fold]:
+        """Every stored fold, in the order of its boundary: those of fold plugins, whether or not they compose, and
+        what the strategy in force shows in place of rows. An extension that fails lists none."""
         with self.host.registry.running(), self.host.database.read() as reader:
-            view, _ = open_view(*self._standing(), reader)
-            return view.folds(view.history).folds
+            desk = self._desk()
+            view, _ = open_view(desk, self._ask(None), reader)
+            found = [
+                fold
+                for each in view.composition.extensions
+                for fold in listen(desk.notices, each.id, "folds", partial(_listed, view, each)) or ()
+            ]
+            strategy = view.composition.strategy
+            if strategy is not None and strategy.id not in {fold.owner for fold in found}:
+                found += listen(desk.notices, strategy.id, "project", partial(_in_place_of_rows, view, strategy)) or ()
+            return sorted(found, key=lambda fold: (fold.covers.upto, fold.owner, fold.id))
 
     def image_bytes(self, image: Image) -> bytes:
         """The bytes of a picture of this session, stored or made by the extension that owns it. Raises NotFound."""
@@ -254,3 +281,23 @@ def _never() -> bool:
 
 def _forked(hook: Any, fork: Any) -> None:
     hook.session_forked(fork=fork)
+
+
+def _listed(view: View, extension: Extension) -> Sequence[Fold]:
+    plugin = extension.fold_plugin
+    return plugin.folds(BoundContext(view, extension), view.history) if plugin is not None else ()
+
+
+def _in_place_of_rows(view: View, extension: Extension) -> list[Fold]:
+    """The sections of a strategy that stand for rows without showing them; folds of others are not its own."""
+    if extension.strategy is None:
+        return []
+    return [
+        Fold(extension.id, each.id, each.label, "\n".join(_words(each)), each.covers)
+        for each in extension.strategy.project(BoundContext(view, extension)).sections
+        if each.covers is not None and each.kind != "fold"
+    ]
+
+
+def _words(section: Section) -> list[str]:
+    return [part.text for part in section.inputs if isinstance(part, Note)]

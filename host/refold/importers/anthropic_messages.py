@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from refold.importers.anthropic_blocks import Said, blocks, is_content, read_assistant, read_user, role_of, system_text
 from refold.importers.documents import first_message, members
-from refold.importers.lines import Unreadable, as_map, as_text
+from refold.importers.lines import Unreadable, as_map, as_text, as_word
 from refold.importers.steps import Steps
 from refold.values.rows import Row
 from refold.values.tools import Importer
@@ -27,7 +27,8 @@ def detect(head: bytes) -> bool:
     if is_content(others.get("system")):
         return True
     return any(
-        block.get("type") in _OWN_BLOCKS or (block.get("type") == "image" and isinstance(block.get("source"), dict))
+        as_word(block.get("type")) in _OWN_BLOCKS
+        or (block.get("type") == "image" and isinstance(block.get("source"), dict))
         for message in messages
         for block in blocks(message.get("content"))
     )

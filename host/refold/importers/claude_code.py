@@ -15,7 +15,7 @@ from refold.importers import claude_records as claude
 from refold.importers.anthropic_blocks import Said, read_assistant, read_user
 from refold.importers.branches import MAIN
 from refold.importers.claude_links import Links
-from refold.importers.lines import Unreadable, as_map, as_name, as_text, first_records, records
+from refold.importers.lines import Unreadable, as_map, as_name, as_text, as_word, first_records, records
 from refold.importers.steps import Steps
 from refold.values.rows import Row
 from refold.values.tools import Importer
@@ -33,7 +33,7 @@ def detect(head: bytes) -> bool:
     found = first_records(head)
     if not found:
         return b'"sessionId"' in head and b'"parentUuid"' in head
-    return any(record.get("type") in _TYPES and any(key in record for key in _KEYS) for record in found)
+    return any(as_word(record.get("type")) in _TYPES and any(key in record for key in _KEYS) for record in found)
 
 
 def rows(stream: BinaryIO) -> Iterator[Row | str]:

@@ -46,6 +46,9 @@ class Links:
                 self._digests.append(0)
                 continue
             self._identify(record, number)
+            if number in self.repeats:
+                self._tree.add(self._newest_main, "adheres")
+                continue
             role = role_of(record)
             if record.get("isSidechain"):
                 self._tree.add(self._newest_main, "adheres")
@@ -53,7 +56,7 @@ class Links:
                 continue
             link = record.get("parentUuid") or record.get("logicalParentUuid")
             parent = self._main(link)
-            if link is None and role == "prompt" and self._newest_main is not None:
+            if link is None and "parentUuid" in record and role == "prompt" and self._newest_main is not None:
                 restarts.append((number, self._newest_main))
                 parent = None
             elif link is None and role in ("answer", "results"):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from refold.importers.anthropic_blocks import blocks, is_content
-from refold.importers.lines import as_list, as_map, as_text, between
+from refold.importers.lines import as_list, as_map, as_text, as_word, between
 
 Role = Literal[
     "prompt",  # words of the user that open a turn
@@ -123,7 +123,7 @@ def is_injected(text: str) -> bool:
 
 
 def _system(record: Mapping[str, Any]) -> Role:
-    subtype = record.get("subtype")
+    subtype = as_word(record.get("subtype"))
     if subtype == "compact_boundary":
         return "summary"
     text = as_text(record.get("content"))

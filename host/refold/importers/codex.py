@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from refold.importers import codex_items as codex
-from refold.importers.lines import Unreadable, as_list, as_map, as_name, as_text, first_records, records
+from refold.importers.lines import Unreadable, as_list, as_map, as_name, as_text, as_word, first_records, records
 from refold.importers.steps import Steps, picture_from_url, replay
 from refold.values.rows import Row
 from refold.values.tools import Importer
@@ -42,9 +42,11 @@ def detect(head: bytes) -> bool:
     found = first_records(head)
     if not found:
         return b'"session_meta"' in head and b'"payload"' in head
-    if any(record.get("type") in _LINES and isinstance(record.get("payload"), dict) for record in found):
+    if any(as_word(record.get("type")) in _LINES and isinstance(record.get("payload"), dict) for record in found):
         return True
-    bare = any(record.get("record_type") == "state" or record.get("type") in codex.TYPES for record in found[1:])
+    bare = any(
+        record.get("record_type") == "state" or as_word(record.get("type")) in codex.TYPES for record in found[1:]
+    )
     return bare and codex.envelope(found[0])[0] == "session_meta"
 
 
@@ -67,7 +69,7 @@ def _has_items(stream: BinaryIO) -> bool:
     """Whether the file records the conversation as response items; found within the first lines of most files."""
     for record in records(stream):
         kind, item = codex.envelope(as_map(record))
-        if kind == "response_item" and item.get("type") in {"message"} | codex.CALLS | codex.RESULTS:
+        if kind == "response_item" and as_word(item.get("type")) in {"message"} | codex.CALLS | codex.RESULTS:
             said = codex.words(item.get("content")).text if item.get("type") == "message" else ""
             if not codex.is_injected(said):
                 return True

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
-from refold.importers.lines import as_arguments, as_list, as_map, as_text, json_text, parse
+from refold.importers.lines import as_arguments, as_list, as_map, as_text, as_word, json_text, parse
 from refold.importers.steps import picture_from_url
 from refold.values.rows import Call, Image
 
@@ -130,7 +130,7 @@ def system_texts(facts: Mapping[str, Any]) -> list[str]:
 
 def opaque_items(history: Any) -> list[Mapping[str, Any]]:
     """The provider's own compaction items in the history that replaced an older one."""
-    return [item for item in map(as_map, as_list(history)) if item.get("type") in OPAQUE - {"reasoning"}]
+    return [item for item in map(as_map, as_list(history)) if as_word(item.get("type")) in OPAQUE - {"reasoning"}]
 
 
 def fact_text(payload: Mapping[str, Any]) -> str:

@@ -6,7 +6,6 @@ A line that cannot be read becomes an `Unreadable`, which says why; the lines ar
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
@@ -17,8 +16,10 @@ LINE_LIMIT = 64 * 1024 * 1024
 """Bytes of the longest line that is read; it bounds the memory of an import whatever the file holds."""
 
 BOM = b"\xef\xbb\xbf"
-# orjson turns integers beyond 64 bits into floats without a word; lines that may hold one take the exact parser.
-_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+# orjson turns integers beyond 64 bits into floats without a word; lines that may hold one take the exact parser. Making
+# all digits alike and looking for a run is ten times faster than a regular expression.
+_ALIKE = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
+_LONG_NUMBER = b"0" * 19
 _DIGITS_LIMIT = 4000  # Python refuses to convert longer numbers
 
 
@@ -35,7 +36,7 @@ def parse(line: bytes) -> Any:
     Bytes that are not UTF-8 become U+FFFD, lone surrogates stay, integers stay exact; one of more than 4,000 digits
     becomes the text of its digits.
     """
-    if not _LONG_NUMBER.search(line):
+    if _LONG_NUMBER not in line.translate(_ALIKE):
         try:
             return orjson.loads(line)
         except orjson.JSONDecodeError as error:
@@ -111,6 +112,11 @@ def as_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     return "" if value is None else json_text(value)
+
+
+def as_word(value: Any) -> str:
+    """A text that is looked up among known words; empty for anything but a text."""
+    return value if isinstance(value, str) else ""
 
 
 def as_map(value: Any) -> Mapping[str, Any]:

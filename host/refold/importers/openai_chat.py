@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from attrs import define
 
 from refold.importers.documents import first_message, members
-from refold.importers.lines import Unreadable, as_arguments, as_list, as_map, as_text, json_text
+from refold.importers.lines import Unreadable, as_arguments, as_list, as_map, as_text, as_word, json_text
 from refold.importers.steps import Steps, picture_from_url, replay
 from refold.values.rows import Call, Image, Replay, Row
 from refold.values.tools import Importer
@@ -24,7 +24,7 @@ def detect(head: bytes) -> bool:
     _, messages = first_message(head)
     if not messages:
         return False
-    return messages[0].get("role") in _ROLES and ("content" in messages[0] or "tool_calls" in messages[0])
+    return as_word(messages[0].get("role")) in _ROLES and ("content" in messages[0] or "tool_calls" in messages[0])
 
 
 def rows(stream: BinaryIO) -> Iterator[Row | str]:
@@ -56,7 +56,7 @@ class _Reader:
 
     def message(self, message: Mapping[str, Any]) -> Iterator[Row | str]:
         self._count += 1
-        role, said = message.get("role"), _content(message.get("content"))
+        role, said = as_word(message.get("role")), _content(message.get("content"))
         if role not in _ROLES:
             yield f"message {self._count} has no known role"
         elif role in ("system", "developer"):

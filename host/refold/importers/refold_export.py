@@ -19,6 +19,7 @@ from refold.importers.lines import (
     as_map,
     as_name,
     as_text,
+    as_word,
     first_records,
     records,
 )
@@ -63,7 +64,7 @@ class _Reader:
                 yield f"written by another version of the format ({as_text(line['refold'])[:20]}); read as version 1"
         elif "image" in line:
             yield from self._image(line)
-        elif line.get("kind") in _KINDS:
+        elif as_word(line.get("kind")) in _KINDS:
             yield from self._row(line["kind"], line)
         elif "fold" not in line:
             yield "not a line of an export"

@@ -12,7 +12,7 @@ from refold.registry.contributions import Extension
 from refold.registry.home_file import HomeFile
 from refold.registry.proposals import Installation
 from refold.registry.remembered import Remembered
-from refold.registry.selection import Choices, Problem, Selection, order
+from refold.registry.selection import Choices, Problem, Selection, order, resolve
 from refold.registry.settings import CompactionSettings
 from refold.values.errors import NotFound
 from refold.values.tools import Command, Importer, Tool
@@ -61,8 +61,8 @@ class Composition:
     _settings: Mapping[str, Any] = field(repr=False)
 
     def settings(self, id: str) -> Any:
-        """The settings of an installed extension as its own class; None when it has no such class."""
-        return self._settings[id]
+        """The settings of an installed extension as its own class, None when it has no such class. Raises NotFound."""
+        return self._settings[self.extension(id).id]
 
     def extension(self, id: str) -> Extension:
         """A healthy installed extension, on or off. Raises NotFound."""
@@ -97,20 +97,9 @@ def compose(
     session_choices: Choices,
     problems: Sequence[Problem],
 ) -> Composition:
-    """The composition for these choices over loaded code. It always answers; what went wrong is in `problems`.
-
-    An extension that collides with an earlier one joins the broken, and the selection is made again without it.
-    """
+    """The composition for these choices over loaded code. It always answers; what went wrong is in `problems`."""
     chosen = global_choices(home)
-    broken = dict(installation.broken)
-    while True:
-        selection = Installation(installation.extensions, broken, installation.gone).resolve(
-            chosen.value, session_choices
-        )
-        lost = _collision([extensions[ext] for ext in selection.enabled])
-        if lost is None:
-            break
-        broken[lost.id or ""] = lost.text
+    selection = select(extensions, installation, chosen.value, session_choices)
     read = {ext: _settings_of(each, home) for ext, each in sorted(extensions.items())}
     compaction = settings.Reader().section("compaction", home.sections.get("compaction", {}), CompactionSettings)
     shown = (
@@ -130,6 +119,19 @@ def compose(
         generation=generation,
         settings={ext: each.value for ext, each in read.items()},
     )
+
+
+def select(
+    extensions: Mapping[str, Extension], installation: Installation, global_choices: Choices, session_choices: Choices
+) -> Selection:
+    """The selection with collisions settled: whoever gives a name that an earlier one gives joins the broken."""
+    broken = dict(installation.broken)
+    while True:
+        selection = resolve(installation.extensions, global_choices, session_choices, broken)
+        lost = _collision([extensions[ext] for ext in selection.enabled])
+        if lost is None:
+            return selection
+        broken |= lost
 
 
 def global_choices(home: HomeFile) -> settings.Read[dict[str, bool]]:
@@ -186,8 +188,8 @@ def _settings_of(extension: Extension, home: HomeFile) -> settings.Read[Any]:
     return settings.Read(None, (f"$.{extension.id}: it takes no settings",) if section else ())
 
 
-def _collision(enabled: Sequence[Extension]) -> Problem | None:
-    """The first extension, in registry order, that gives a name which an earlier one gave: it loses as a whole."""
+def _collision(enabled: Sequence[Extension]) -> dict[str, str] | None:
+    """The first extension, in registry order, that gives a name which an earlier one gave, and the words for it."""
     owners: dict[tuple[str, str], str] = {}
     for each in enabled:
         names = (
@@ -198,5 +200,5 @@ def _collision(enabled: Sequence[Extension]) -> Problem | None:
         for what, name in names:
             owner = owners.setdefault((what, name), each.id)
             if owner != each.id:
-                return Problem(each.id, f"gives the {what} {name}, which {owner} gives already: it is off as a whole")
+                return {each.id: f"gives the {what} {name}, which {owner} gives already: it is off as a whole"}
     return None

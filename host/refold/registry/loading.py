@@ -82,7 +82,7 @@ class Code:
         refresh(
             on_disk[name]
             for name in sorted(exchanged & on_disk.keys())
-            if name not in fresh or not _can_be_found(modules[name])
+            if on_disk[name].folders and (name not in fresh or not _can_be_found(modules[name]))
         )
         for name in exchanged & on_disk.keys() | fresh:
             self.held[name] = on_disk[name]

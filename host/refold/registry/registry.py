@@ -11,7 +11,16 @@ from typing import Any
 from attrs import evolve, frozen
 
 from refold.registry import home_file, loading, silence
-from refold.registry.composition import About, Composition, Listed, compose, file_problem, global_choices, listed
+from refold.registry.composition import (
+    About,
+    Composition,
+    Listed,
+    compose,
+    file_problem,
+    global_choices,
+    listed,
+    select,
+)
 from refold.registry.contributions import Extension, words
 from refold.registry.discovery import Scan, scan
 from refold.registry.loading import Generation
@@ -80,14 +89,7 @@ class Registry:
         """
         with silence.PROCESS.alone(seconds), self._lock:
             old = self._in_force.generation if self._in_force else Generation()
-            try:
-                found = scan()
-            except Exception as error:
-                raise RefoldError(
-                    f"the installed packages cannot be read ({words(error)}); the extensions loaded before stay in"
-                    " force; mend the installation and reload again"
-                ) from error
-            now = self._advance(old, found)
+            now = self._advance(old, _scanned())
             before, after = old.loaded, now.generation.loaded
             return Reloaded(
                 added=tuple(ext for ext in after if ext not in before),
@@ -124,7 +126,9 @@ class Registry:
         """A session's choices after a change, for the caller to store. Raises Refused or NotFound; stores nothing."""
         with self._lock:
             choices = global_choices(home_file.read(self._choices_path)).value
-            return propose_session(self._installation(changes), changes, choices, session_choices)
+            stored = propose_session(self._installation(changes), changes, choices, session_choices)
+            self._check_collisions((choices, session_choices), (choices, stored))
+            return stored
 
     def choose(self, changes: Changes) -> None:
         """Changes the global choices and stores them. Raises Refused or NotFound; then nothing was changed.
@@ -138,7 +142,9 @@ class Registry:
                 read = global_choices(home_file.HomeFile(sections))
                 if read.faults:
                     raise Refused(f"extensions.json {read.faults[0]}; nothing was changed; mend the file first")
-                sections["enabled"] = propose_global(installation, changes, read.value)
+                stored = propose_global(installation, changes, read.value)
+                self._check_collisions((read.value, {}), (stored, {}))
+                sections["enabled"] = stored
 
             home_file.update(self._choices_path, change)
 
@@ -146,7 +152,7 @@ class Registry:
         """The list of extensions from metadata and from what was remembered: nothing is imported."""
         home = home_file.read(self._choices_path)
         choices, own = global_choices(home).value, dict(session_choices or {})
-        memory, found = recall(self._memory_path), scan()
+        memory, found = recall(self._memory_path), _scanned()
         facts = [_facts(memory, each.id) for each in found.found]
         selection = resolve(facts, choices, own, {})
         about = {each.id: About(each.distribution.version, memory.extensions.get(each.id)) for each in found.found}
@@ -158,18 +164,28 @@ class Registry:
             if self._in_force is not None:
                 return self._in_force
             try:
-                found = scan()
-            except Exception as error:
-                found = Scan(problems=(Problem(None, f"the installed packages cannot be read: {words(error)}"),))
+                found = _scanned()
+            except RefoldError as error:
+                found = Scan(problems=(Problem(None, str(error)),))
             return self._advance(Generation(), found)
 
     def _installation(self, changes: Changes) -> Installation:
         """What a change is checked against. Only enabling has to know an extension by its code."""
         if self._in_force is None and not any(changes.values()):
-            memory, found = recall(self._memory_path), scan()
+            memory, found = recall(self._memory_path), _scanned()
             facts = tuple(_facts(memory, each.id) for each in found.found)
             return Installation(facts, {}, memory.gone({each.id for each in facts}))
         return self._now().installation
+
+    def _check_collisions(self, before: tuple[Choices, Choices], after: tuple[Choices, Choices]) -> None:
+        """Refuses choices under which two enabled extensions give one name, unless they did so already."""
+        if self._in_force is None:
+            return
+        code, installation = self._in_force.extensions, self._in_force.installation
+        known, wished = select(code, installation, *before), installation.resolve(*after)
+        for each in select(code, installation, *after).problems:
+            if each.id in wished.enabled and each not in known.problems and each not in wished.problems:
+                raise Refused(f"{each.id} {each.text}; nothing was changed; disable one of the two first")
 
     def _advance(self, old: Generation, found: Scan) -> _InForce:
         """Makes the next generation the one in force."""
@@ -213,6 +229,16 @@ class Registry:
         except Refused as error:
             return (Problem(None, str(error)),)
         return ()
+
+
+def _scanned() -> Scan:
+    try:
+        return scan()
+    except Exception as error:
+        raise RefoldError(
+            f"the installed packages cannot be read ({words(error)}); what was loaded before stays in force;"
+            " mend the installation and reload"
+        ) from error
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:

@@ -77,7 +77,8 @@ def class_fault(cls: object) -> str | None:
     if without:
         return f"{cls.__name__} needs a default for {', '.join(without)}"
     try:
-        hash(first := cls())
+        attrs.resolve_types(cls)
+        first = cls()
         if attrs.fields(cls):
             setattr(first, attrs.fields(cls)[0].name, None)
     except attrs.exceptions.FrozenInstanceError:

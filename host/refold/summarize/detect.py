@@ -13,6 +13,7 @@ from refold.summarize.cues import Kind
 from refold.summarize.sentences import sentences
 from refold.summarize.shapes import MEASURE, directive, past, reports
 from refold.summarize.standing import Item
+from refold.summarize.words import sense
 
 CODE = re.compile(
     r"`[^`\n]{2,80}`|\"[^\"\n]{3,80}\"|“[^”\n]{3,80}”|«[^»\n]{3,80}»"
@@ -139,7 +140,14 @@ def judge(text: str) -> Judged | None:
         return Judged("preference", 2)
     if directive(text) and cues.SCOPE.search(text):
         return Judged("rule", 2)
-    return _remembered(text) or (None if len(words) < 3 and text.isascii() else Judged("rule", 1))
+    return _remembered(text) or (Judged("rule", 1) if _says_something(text) else None)
+
+
+def _says_something(text: str) -> bool:
+    """Whether a statement is more than thanks, a heading or a polite question."""
+    if text.endswith((":", "：")) or _QUESTION.search(text):
+        return False
+    return len(text.split()) > 2 and bool(sense(text).topic) if text.isascii() else len(text) > 3
 
 
 def _remembered(text: str) -> Judged | None:

@@ -142,7 +142,7 @@ def _lines(pattern: re.Pattern[str], text: str, most: int) -> list[str]:
 def _last(blocks: tuple[Block, ...]) -> tuple[str, ...]:
     """The newest user text and the newest answer, from which whoever goes on takes up the work.
 
-    Those of earlier passes are gone: what users set stands in its own part, and an old word must not outlive its change.
+    Those of earlier passes are gone: an old word must not outlive its change.
     """
     entries = []
     for kind in ("user", "assistant"):

@@ -19,11 +19,12 @@ _HEADING = re.compile(r"^\s*#{1,6}\s+")
 _END = re.compile(r"(?<=[.!?…])[\"')\]*_]*\s+(?=\S)|(?<=[。！？；])|\s*;\s+|\s+[–—]\s+(?=\w)")
 _SHORTENED = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|approx|no|nr|cf|mr|mrs|ms|dr|st|resp|incl|max|min|z\.b|p\.m"
-    r"|a\.m)|\b\w)\.$",
+    r"|a\.m)|(?<!['’])\b[A-Za-z])\.$",
     re.I,
 )
 _CODE = re.compile(
-    r"^\s*(?:[{}\[\]<>$#|@]|at \S+\(|at \S+:\d|File \"|Traceback|import \w|from \w+ import|def \w+\("
+    r"^\s*(?:[{}\[\]<>$#|@]|at \S+\(|at \S+:\d|at (?:async |new )?[\w.<>\[\] ]+ \(|\w*(?:Error|Exception): |npm ERR"
+    r"|File \"|Traceback|import \w|from \w+ import|def \w+\("
     r"|class \w+[:({]|return\b|const "
     r"|let \w+ =|var |function |if \(|for \(|\d{4}-\d\d-\d\d[T ]|\[\d|diff --git|\+\+\+ |--- |@@ |➜|>>> "
     r"|\w+\(.*\)[;{]?$|//|/\*|\*/)"
@@ -85,6 +86,8 @@ def _skipped(line: str) -> bool:
     if line.startswith(">") or (len(line) > 2000 and line.count(" ") * 12 < len(line)):
         return True
     if _CODE.match(line):
+        return True
+    if '":' in line or '{"' in line:
         return True
     return len(line) >= 20 and len(_SYMBOL.findall(line)) * 6 > len(line)
 

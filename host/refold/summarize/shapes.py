@@ -1,4 +1,4 @@
-"""What a sentence is by its shape, where no cue names it: an order, a report of what happened, a general statement."""
+"""What a sentence is by its shape, where no cue names it: an order, a report, a general statement."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ _REPORT = re.compile(
     r"^(?:(?:and|but|so|hm+|well|ok(?:ay)?|yes|no|sorry|then|because|since|btw|ah|oh|wow),? )*"
     r"(?:(?:i|it|that|this|they|he|she|there|what|how|which) (?:\w+ )?(?:never|always|don'?t|doesn'?t|didn'?t"
     r"|can'?t|won'?t"
-    r"|isn'?t|wasn'?t|couldn'?t|think(?! in)|thought|guess|wonder|see|saw|feel|looks?|seems?|works?|was|had|did|got|get"
-    r"|tried|ran|wrote|happens|happened|says?|said)\b|why\b|how come\b)",
+    r"|isn'?t|wasn'?t|couldn'?t|think(?! in)|thought|guess|wonder|see|saw|feel|looks?|seems?|works?|was|had|did"
+    r"|got|get"
+    r"|tried|ran|wrote|happens|happened|says?|said|feels?|hope|suppose|assume|have a feeling)\b"
+    r"|i'?m not sure\b)",
     re.IGNORECASE,
 )
 _OF_US = re.compile(
@@ -24,7 +26,9 @@ _OF_US = re.compile(
     re.IGNORECASE,
 )
 _MIND = re.compile(
-    r"^(?:i (?:don'?t|didn'?t) (?:know|see|get|understand|think|remember|believe|care)|i never (?:saw|knew|got"
+    r"^(?:why|how come|(?:how|what|where|who|which) (?:do|does|did|is|are|was|were|can|could|about)|is there"
+    r"|are there)\b"
+    r"|^(?:i (?:don'?t|didn'?t) (?:know|see|get|understand|think|remember|believe|care)|i never (?:saw|knew|got"
     r"|had|said)"
     r"|(?:all|everything) i (?:see|know|get))\b",
     re.IGNORECASE,
@@ -36,9 +40,12 @@ _PAST = re.compile(
     re.IGNORECASE,
 )
 _MOMENT = re.compile(
-    r"^(?:(?:ok(?:ay)?|and|so|now|then|also|please|alright|cool|great|yes|no|can you|could you|let'?s|actually|btw|i want you to"
-    r"|you can|just|first|next)[,.!]* )*(?:read|look|check|show|run|continue|try|open|grep|find|print|paste|list|tell|explain"
-    r"|commit|revert|copy|kill|investigate|propose|compare|rerun|restart|start|go|do|see|search|retry|debug|proceed|resume)\b",
+    r"^(?:(?:ok(?:ay)?|and|so|now|then|also|please|alright|cool|great|yes|no|can you|could you|let'?s|actually"
+    r"|btw|i want you to"
+    r"|you can|just|first|next)[,.!]* )*(?:read|look|check|show|run|continue|try|open|grep|find|print|paste"
+    r"|list|tell|explain"
+    r"|commit|revert|copy|kill|investigate|propose|compare|rerun|restart|start|go|do|see|search|retry|debug"
+    r"|proceed|resume)\b",
     re.IGNORECASE,
 )
 _HERE = re.compile(

@@ -30,7 +30,7 @@ _STOP = frozenset(
     under again more most less least out up down off away per via please thanks let let's want need get got make
     makes made sure go goes going okay ok fine good well right think know say said tell told thing things anything
     everything something way use used using let us one don't doesn't didn't won't can't cannot couldn't shouldn't
-    wouldn't isn't aren't mustn't
+    wouldn't isn't aren't mustn't looks look great nice cool perfect ok hey hi thanks thank yes yep nope hm
 """
     )
     # words that carry the rule, not its topic

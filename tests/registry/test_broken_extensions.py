@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from .conftest import STRATEGY, ChildError, source
+from .conftest import STRATEGY, ChildError, Living, source
 
 
 @pytest.fixture
@@ -21,54 +21,82 @@ def tools(): return [Tool("look", "Looks.", {}, lambda context, arguments: "seen
 """
 
 
-@pytest.mark.parametrize(
-    ("code", "reason"),
-    [
-        pytest.param("import nothing_of_that_name", "ModuleNotFoundError: No module named 'nothing_of_that_name'",
-                     id="import error"),
-        pytest.param("def broken(:", "SyntaxError", id="syntax error"),
-        pytest.param("import sys; sys.exit(3)", "cannot be imported: SystemExit: 3", id="sys.exit"),
-        pytest.param(source("bad", "@hookimpl\ndef compact_harder(context): pass"),
-                     "uses hook compact_harder, unknown to refold", id="unknown hook"),
-        pytest.param(source("bad", "@hookimpl\ndef observe(context, nonsense): pass"), "nonsense", id="hook signature"),
-        pytest.param(source("bad", requires="lcm", default=1, store="No Store"),
-                     "bad manifest: default must be True or False; requires must be a tuple of ids; store 'No Store'",
-                     id="bad manifest"),
-        pytest.param("from refold import hookimpl\n@hookimpl\ndef manifest(): return {'id': 'bad'}",
-                     "bad manifest: manifest() returned dict", id="a manifest that is none"),
-        pytest.param(source("bad").replace("summary='bad'", "summary='bad', settings=int"),
-                     "bad manifest: settings must be a frozen attrs class", id="bad settings class"),
-        pytest.param(source("other"), "its manifest says the id 'other', but its entry point is named bad",
-                     id="wrong id"),
-        pytest.param("from refold import hookimpl", "gives no manifest", id="no manifest"),
-        pytest.param("from refold import hookimpl\n@hookimpl\ndef manifest(): raise OSError('gone')",
-                     "manifest() raised OSError: gone", id="manifest raises"),
-        pytest.param(source("bad", "@hookimpl\ndef tools(): raise SystemExit"), "tools() raised SystemExit",
-                     id="hook raises"),
-        pytest.param(source("bad", "@hookimpl\ndef compaction_strategy(): return object()"),
-                     "compaction_strategy() returned object, which has no project and no compact", id="no strategy"),
-        pytest.param(source("bad", "@hookimpl\ndef tools(): return ['look']"), "a str among its items, not Tool",
-                     id="no tool"),
-        pytest.param(source("bad", "@hookimpl\ndef commands(): return [Command('fork now', '', {}, None)]"),
-                     "gives the command fork now, but fork is a command of the host", id="host word"),
-        pytest.param(source("bad", "@hookimpl\ndef commands(): return [Command('lcm tree', '', {}, None)]"),
-                     "gives the command 'lcm tree', whose first word is not bad", id="foreign word"),
-        pytest.param(source("bad", "@hookimpl\ndef tools(): return [Tool('compact_context', '', {}, None)]"),
-                     "gives the tool compact_context, which is the host's own", id="host tool"),
-        pytest.param(source("bad", "@hookimpl\ndef migrations(): return ['CREATE TABLE nonsense(']"),
-                     "its tables could not be brought up to date: OperationalError", id="failing migration"),
-        pytest.param(source("bad", requires=("absent",)), "requires absent, which is not installed",
-                     id="missing requirement"),
-    ],
-)  # fmt: skip
-def test_a_broken_extension_is_off_with_a_reason_and_the_others_serve(environment, living, rolling, code, reason):
-    environment.put("bad", code)
-    now = living().list()
-    assert now["strategy"] == "rolling"
-    assert now["enabled"] == ["rolling"]
-    assert reason in now["rows"]["bad"]["problem"]
-    assert "\n" not in now["rows"]["bad"]["problem"]
-    assert now["rows"]["bad"]["version"] == "1"
+BROKEN = {
+    "import error": ("import nothing_of_that_name", "ModuleNotFoundError: No module named 'nothing_of_that_name'"),
+    "syntax error": ("def broken(:", "SyntaxError"),
+    "sys.exit": ("import sys; sys.exit(3)", "cannot be imported: SystemExit: 3"),
+    "unknown hook": (
+        source("bad", "@hookimpl\ndef compact_harder(context): pass"),
+        "uses hook compact_harder, unknown to refold",
+    ),
+    "hook signature": (source("bad", "@hookimpl\ndef observe(context, nonsense): pass"), "nonsense"),
+    "bad manifest": (
+        source("bad", requires="lcm", default=1, store="No Store"),
+        "bad manifest: default must be True or False; requires must be a tuple of ids; store 'No Store'",
+    ),
+    "a manifest that is none": (
+        "from refold import hookimpl\n@hookimpl\ndef manifest(): return {'id': 'bad'}",
+        "bad manifest: manifest() returned dict",
+    ),
+    "bad settings class": (
+        source("bad").replace("summary='bad'", "summary='bad', settings=int"),
+        "bad manifest: settings must be a frozen attrs class",
+    ),
+    "wrong id": (source("other"), "its manifest says the id 'other', but its entry point is named BAD"),
+    "no manifest": ("from refold import hookimpl", "gives no manifest"),
+    "manifest raises": (
+        "from refold import hookimpl\n@hookimpl\ndef manifest(): raise OSError('gone')",
+        "manifest() raised OSError: gone",
+    ),
+    "hook raises": (source("bad", "@hookimpl\ndef tools(): raise SystemExit"), "tools() raised SystemExit"),
+    "no strategy": (
+        source("bad", "@hookimpl\ndef compaction_strategy(): return object()"),
+        "compaction_strategy() returned object, which has no project and no compact",
+    ),
+    "no tool": (source("bad", "@hookimpl\ndef tools(): return ['look']"), "a str among its items, not Tool"),
+    "host word": (
+        source("bad", "@hookimpl\ndef commands(): return [Command('fork now', '', {}, None)]"),
+        "gives the command fork now, but fork is a command of the host",
+    ),
+    "foreign word": (
+        source("bad", "@hookimpl\ndef commands(): return [Command('lcm tree', '', {}, None)]"),
+        "gives the command 'lcm tree', whose first word is not BAD",
+    ),
+    "host tool": (
+        source("bad", "@hookimpl\ndef tools(): return [Tool('compact_context', '', {}, None)]"),
+        "gives the tool compact_context, which is the host's own",
+    ),
+    "failing migration": (
+        source("bad", "@hookimpl\ndef migrations(): return ['CREATE TABLE nonsense(']"),
+        "its tables could not be brought up to date: OperationalError",
+    ),
+    "missing requirement": (source("bad", requires=("absent",)), "requires absent, which is not installed"),
+}
+
+
+@pytest.fixture(scope="module")
+def listed(shared_environment, tmp_path_factory):
+    """The list of a process in which every one of them is installed, beside a healthy strategy."""
+    shared_environment.put("rolling", source("rolling", STRATEGY, default=True))
+    for place, (code, _) in enumerate(BROKEN.values()):
+        shared_environment.put(f"bad{place}", code.replace("'bad'", f"'bad{place}'"))
+    child = Living(shared_environment.python, tmp_path_factory.mktemp("home"))
+    try:
+        yield child.list()
+    finally:
+        child.close()
+        shared_environment.reset()
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_broken_extension_is_off_with_a_reason_and_the_others_serve(listed, fault):
+    place = list(BROKEN).index(fault)
+    row = listed["rows"][f"bad{place}"]
+    assert BROKEN[fault][1].replace("BAD", f"bad{place}") in row["problem"]
+    assert "\n" not in row["problem"]
+    assert row["version"] == "1"
+    assert listed["strategy"] == "rolling"
+    assert listed["enabled"] == ["rolling"]
 
 
 def test_whoever_requires_a_broken_extension_is_off_too_and_enabling_either_is_refused(environment, living, rolling):

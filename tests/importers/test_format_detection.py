@@ -1,0 +1,55 @@
+"""Which importer a file gets."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from refold import Importer, Refused
+from refold.importers.formats import BUILT_IN, detect, named
+
+LISTED = "refold, claude-code, codex, pi, gemini-cli, anthropic-messages, openai-chat"
+
+
+@pytest.mark.parametrize(
+    ("value", "format"),
+    [
+        ({"type": "user", "uuid": "u", "sessionId": "s", "message": {}}, "claude-code"),
+        ({"type": "file-history-snapshot", "messageId": "m"}, "claude-code"),
+        ({"type": "session_meta", "payload": {"id": "s"}}, "codex"),
+        ({"type": "session", "id": "s", "cwd": "/x"}, "pi"),
+        ({"sessionId": "s", "projectHash": "h"}, "gemini-cli"),
+        ({"refold": 1, "session": "s"}, "refold"),
+        ([{"role": "user", "content": "x"}], "openai-chat"),
+        ({"messages": [{"role": "developer", "content": "x"}]}, "openai-chat"),
+        ([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}], "anthropic-messages"),
+        ({"system": "x", "messages": [{"role": "user", "content": "x"}]}, "anthropic-messages"),
+    ],
+)
+def test_a_file_is_known_by_its_beginning(value, format):
+    text = json.dumps(value).encode()
+    assert detect(text + b"\n").format == format
+    assert detect(b"\xef\xbb\xbf" + text + b"\r\n").format == format
+
+
+def test_a_first_record_longer_than_the_head_is_known_by_its_keys():
+    head = b'{"parentUuid":null,"sessionId":"s","type":"user","message":{"content":"' + b"x" * 100
+    assert detect(head).format == "claude-code"
+
+
+@pytest.mark.parametrize("head", [b"", b"   \n", b"hello", b"[]", b'{"a": 1}', b"\xff\xfe\x00", b"42"])
+def test_an_unknown_file_is_refused_in_one_line_that_lists_the_formats(head):
+    with pytest.raises(Refused) as refused:
+        detect(head)
+    assert LISTED in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_an_unknown_format_is_refused_in_one_line_that_lists_the_formats():
+    with pytest.raises(Refused, match=f"no format 'telepathy'.*{LISTED}"):
+        named("telepathy")
+
+
+def test_an_importer_whose_detection_raises_costs_its_own_format_only():
+    broken = Importer("broken", lambda head: 1 / 0 > 0, lambda stream: [])
+    assert detect(b'{"refold": 1, "session": "s"}\n', (broken, *BUILT_IN)).format == "refold"

@@ -14,14 +14,17 @@ from refold.agent.home import home_path
 from refold.registry.composition import Composition, Listed
 from refold.registry.registry import Registry, Reloaded
 from refold.registry.selection import Problem
+from refold.summarize.offline import Offline
 from refold.transcript import sessions, state
 from refold.transcript.database import Database
 from refold.transcript.deletion import finish_deletions
 from refold.transcript.migrations import migrate
+from refold.transcript.sessions import Branch
 
 if TYPE_CHECKING:
     from refold.agent.session import Session
     from refold.importers.store import Imported
+    from refold.summarize.reply import Summarizer
 
 
 @frozen
@@ -37,6 +40,8 @@ class Host:
     """The sessions and extensions of one home. Safe to share by threads; several processes may open one home.
 
     `home` is a folder (default: `REFOLD_HOME`, else the platform's data folder); it is made when it is missing.
+    `summarizers` write the summaries of its sessions, the next one where the one before failed (default: the offline
+    one alone).
 
         with Host() as host:
             session = host.new(title="a first session")
@@ -44,8 +49,9 @@ class Host:
             request = session.prepare(window=8_000).request
     """
 
-    def __init__(self, home: Path | str | None = None) -> None:
+    def __init__(self, home: Path | str | None = None, *, summarizers: Sequence[Summarizer] = (Offline(),)) -> None:
         self.home = home_path(home)
+        self.summarizers = tuple(summarizers)
         self.database = Database(self.home / "refold.db")
         finish_deletions(self.database)
         self.registry = Registry(self.home, partial(migrate, self.database))
@@ -79,7 +85,7 @@ class Host:
         with self.database.read() as reader:
             return sessions.listing(reader)
 
-    def tree(self, session: str | None = None) -> list[sessions.Branch]:
+    def tree(self, session: str | None = None) -> list[Branch]:
         """All sessions as trees, or the one tree that begins with a session. Raises NotFound."""
         with self.database.read() as reader:
             return sessions.tree(reader, session)

@@ -17,7 +17,6 @@ from refold.prepare.listen import listen
 from refold.prepare.request import Ask, Attempted, Check, Desk, Prepared
 from refold.prepare.work import Bench, BoundWork, PictureWork
 from refold.registry.contributions import Extension
-from refold.summarize.offline import Offline
 from refold.summarize.passes import PassCache
 from refold.summarize.service import summarize
 from refold.transcript import images, rows, search, sessions, state
@@ -90,6 +89,11 @@ class Session:
         with self.host.database.read() as reader:
             last = rows.last_seq(reader, self.id)
             return rows.load_sources(reader, self.id, after, last if upto is None else min(upto, last))
+
+    def last_seq(self) -> int:
+        """The seq of the newest row; 0 for an empty session. Raises NotFound."""
+        with self.host.database.read() as reader:
+            return rows.last_seq(reader, self.id)
 
     def sized_rows(self, after: int, limit: int) -> list[tuple[Row, int]]:
         """The first `limit` rows after seq `after`, each with its tokens by the local estimate."""
@@ -169,10 +173,16 @@ class Session:
             self._forget(prepared)
             return prepared
 
-    def plan(self, window: int | None = None) -> Attempted:
-        """What `compact` would fold. No model is called and nothing is written."""
+    def plan(self, window: int | None = None, strategy: str | None = None) -> Attempted:
+        """What `compact` would fold, by the strategy in force or by one that is not chosen yet.
+
+        No model is called and nothing is written. Raises Refused or NotFound for a strategy that cannot be chosen.
+        """
         with self.host.registry.running():
-            return road.plan(*self._standing(window))
+            desk, ask = self._standing(window)
+            if strategy is not None:
+                desk = evolve(desk, composition=self.host.proposed(strategy, self.id))
+            return road.plan(desk, ask)
 
     def context(self) -> dict[str, Any]:
         """The snapshot of the last prepared request as `refold context` shows it. Nothing is prepared or called."""
@@ -194,8 +204,8 @@ class Session:
         """Every stored fold, in the order of its boundary: those of fold plugins, whether or not they compose, and
         what the strategy in force shows in place of rows. An extension that fails lists none."""
         with self.host.registry.running(), self.host.database.read() as reader:
-            desk = self._desk()
-            view, _ = open_view(desk, self._ask(None), reader)
+            desk, ask = self._standing()
+            view, _ = open_view(desk, ask, reader)
             found = [
                 fold
                 for each in view.composition.extensions
@@ -246,7 +256,7 @@ class Session:
         desk = Desk(
             database=self.host.database,
             composition=self.host.registry.composition(choices),
-            summarize=partial(summarize, summarizers=[Offline()], focus=instructions, cache=self._passes),
+            summarize=partial(summarize, summarizers=self.host.summarizers, focus=instructions, cache=self._passes),
             hold=partial(lease, self.host.database, self.id, "compact"),
             now=sessions.now,
             progress=progress or _unwatched,

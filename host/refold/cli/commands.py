@@ -1,0 +1,72 @@
+"""Which commands there are. A command's module is imported when it runs, and extensions when one of theirs does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+# fmt: off
+HOST: dict[str, tuple[str, str]] = {
+    "import": ("importing", "Import a session file of another agent."),
+    "new": ("sessions", "Make an empty session."),
+    "sessions": ("sessions", "List the sessions."),
+    "tree": ("sessions", "Show which session came from which."),
+    "show": ("rows", "Show the rows of a session, and where they are folded."),
+    "search": ("rows", "Find text in a session."),
+    "export": ("rows", "Write a session as JSON lines."),
+    "fork": ("sessions", "Make a session that goes on from an earlier row."),
+    "delete": ("sessions", "Delete a session with everything made from it."),
+    "prepare": ("requests", "Make the next request, compacted when that is due."),
+    "compact": ("compacting", "Fold older rows of a session now."),
+    "context": ("requests", "Show what the last prepared request was made of."),
+    "extensions": ("extensions", "List extensions; switch them on and off."),
+}
+"""Command to the module that holds it, and its summary."""
+# fmt: on
+
+
+class Commands(click.Group):
+    """The commands of the host, and behind them those of extensions: `refold lcm tree SESSION`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(HOST)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in HOST:
+            return None
+        module = import_module(f"refold.cli.{HOST[cmd_name][0]}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] in HOST or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        from refold.cli.extension_commands import group
+
+        found = group(args[0], _home(args[1:]))
+        if found is None:
+            return super().resolve_command(ctx, args)
+        return args[0], found, args[1:]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in HOST.items()])
+        formatter.write_paragraph()
+        formatter.write_text("Extensions bring commands of their own: 'refold EXTENSION --help'.")
+
+
+def _home(words: Sequence[str]) -> Path | None:
+    """The `--home` among words that are not parsed yet: which commands an extension has is known by loading it."""
+    for place, word in enumerate(words):
+        if word == "--":
+            break
+        if word.startswith("--home="):
+            return Path(word.removeprefix("--home="))
+        if word == "--home" and place + 1 < len(words):
+            return Path(words[place + 1])
+    return None

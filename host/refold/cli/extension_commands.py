@@ -1,0 +1,135 @@
+"""Commands that extensions bring, made from their JSON schemas: `refold NAME SUB ... [SESSION] [--option VALUE]`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from refold.agent.host import Host
+from refold.cli.options import every_command, newest_session
+from refold.cli.output import print_json
+from refold.values.tools import Command
+
+_TYPES: Mapping[str, Any] = {"string": click.STRING, "integer": click.INT, "number": click.FLOAT}
+
+
+def group(word: str, home: Path | None) -> click.Group | None:
+    """The commands whose first word is `word`, of every healthy installed extension; None when there are none.
+
+    Whether the extension is on is the session's business, so it is asked when a command runs.
+    """
+    with Host(home) as host:
+        offered = [command for each in host.composition().installed for command in each.commands]
+    found = [command for command in offered if command.name.split()[:1] == [word]]
+    if not found:
+        return None
+    made = click.Group(word, help=f"Commands of the extension {word}.")
+    for command in found:
+        _add(made, command.name.split()[1:], command)
+    return made
+
+
+def _add(above: click.Group, words: list[str], command: Command) -> None:
+    """A name of one word runs by the group itself, one of several is a command below it."""
+    if not words:
+        alone = _command(above.name or command.name, command)
+        above.invoke_without_command, above.params, above.callback = True, alone.params, alone.callback
+        return
+    for word in words[:-1]:
+        inner = above.commands.setdefault(word, click.Group(word))
+        assert isinstance(inner, click.Group)
+        above = inner
+    above.add_command(_command(words[-1], command))
+
+
+def _command(name: str, command: Command) -> click.Command:
+    properties: Mapping[str, Mapping[str, Any]] = command.parameters.get("properties", {})
+    required = set(command.parameters.get("required", ()))
+
+    def run(session: str | None, home: Path | None, as_json: bool, **given: Any) -> None:
+        arguments = {key: _value(given[_destination(key)]) for key in properties if key != "session"}
+        arguments = {key: value for key, value in arguments.items() if value is not None}
+        with Host(home) as host:
+            found = host.session(session)
+            if "session" in properties:
+                arguments["session"] = found.id
+            answer = found.run(command.name, arguments)
+        if as_json:
+            print_json(answer)
+        else:
+            _draw(answer)
+
+    function: Callable[..., Any] = newest_session(every_command(run))
+    for key, schema in properties.items():
+        if key != "session":
+            function = _option(key, schema, key in required)(function)
+    return click.command(name, help=command.summary)(function)
+
+
+def _destination(key: str) -> str:
+    """The name under which click passes a property: one that no option of ours has."""
+    return "given_" + "".join(char if char.isalnum() else "_" for char in key).lower()
+
+
+def _option(key: str, schema: Mapping[str, Any], required: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    flag, help = f"--{key.replace('_', '-')}", str(schema.get("description", ""))
+    kind = schema.get("type", "string")
+    if kind == "boolean":
+        return click.option(f"{flag}/--no-{flag[2:]}", _destination(key), default=None, help=help)
+    many = kind == "array"
+    items: Mapping[str, Any] = schema.get("items", {}) if many else schema
+    return click.option(
+        flag, _destination(key), type=_type(items), multiple=many, required=required, default=None, help=help
+    )
+
+
+def _type(schema: Mapping[str, Any]) -> Any:
+    """What click converts a value with; what has no plain type is written as JSON."""
+    kind = schema.get("type", "string")
+    if "enum" in schema:
+        return click.Choice([str(each) for each in schema["enum"]])
+    if kind == "integer" and ("minimum" in schema or "maximum" in schema):
+        return click.IntRange(schema.get("minimum"), schema.get("maximum"))
+    if kind == "number" and ("minimum" in schema or "maximum" in schema):
+        return click.FloatRange(schema.get("minimum"), schema.get("maximum"))
+    return _TYPES.get(kind, json_text)
+
+
+def json_text(value: str) -> Any:
+    """A value that is written as JSON; click says what is none."""
+    return json.loads(value)
+
+
+def _value(given: Any) -> Any:
+    """What was given; None when nothing was."""
+    return (list(given) or None) if isinstance(given, tuple) else given
+
+
+def _draw(answer: Mapping[str, Any]) -> None:
+    """Plain values as lines, lists of mappings as tables."""
+    from refold.cli.tables import Column, draw, facts, line
+
+    facts((key, _plain(value)) for key, value in answer.items() if not _is_table(value))
+    for key, value in answer.items():
+        if not _is_table(value):
+            continue
+        names = list(dict.fromkeys(name for row in value for name in row))
+        numeric = {name for name in names if all(type(row.get(name)) in (int, type(None)) for row in value)}
+        line()
+        line(key, "bold")
+        columns = [Column(name, "number" if name in numeric else "text") for name in names]
+        draw(columns, [[_plain(row.get(name)) for name in names] for row in value])
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and bool(value) and all(isinstance(each, Mapping) for each in value)
+
+
+def _plain(value: Any) -> object:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(str(each) for each in value) or "none"
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, Mapping) else value

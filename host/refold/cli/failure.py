@@ -1,0 +1,65 @@
+"""What went wrong, in one line for people and one document for programs."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+import click
+from attrs import frozen
+
+from refold.cli.output import print_json
+from refold.cli.visible import visible
+from refold.values.errors import RefoldError
+
+FAILED, USAGE, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
+
+
+@frozen
+class Failure:
+    """An exit code with what to say; `code` is for programs."""
+
+    exit: int
+    code: str
+    message: str
+
+    def document(self) -> Mapping[str, Any]:
+        """What `--json` prints."""
+        return {"error": {"code": self.code, "message": self.message}}
+
+
+def failure(error: BaseException) -> Failure:
+    """What to say of an error.
+
+    >>> failure(KeyboardInterrupt()).message
+    'interrupted; what was committed is kept'
+    """
+    match error:
+        case click.UsageError():
+            where = f"; '{error.ctx.command_path} --help' shows how" if error.ctx else ""
+            return Failure(USAGE, "usage", error.format_message().rstrip(".") + where)
+        case click.Abort() | KeyboardInterrupt():
+            return Failure(INTERRUPTED, "interrupted", "interrupted; what was committed is kept")
+        case click.ClickException():
+            return Failure(FAILED, "failed", error.format_message())
+        case RefoldError():
+            return Failure(FAILED, error.code, str(error))
+        case _:
+            words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            return Failure(
+                FAILED, "internal", f"unexpected {words[:300]}; what was committed is kept; REFOLD_TRACE=1 shows where"
+            )
+
+
+def tell(error: BaseException, as_json: bool) -> int:
+    """Says the error on standard error, and with `as_json` on standard output too; returns the exit code."""
+    said = failure(error)
+    if said.code == "internal" and os.environ.get("REFOLD_TRACE"):
+        traceback.print_exception(error, file=sys.stderr)
+    sys.stderr.write(f"refold: error: {visible(said.message)}\n")
+    if as_json:
+        print_json(said.document())
+    return said.exit

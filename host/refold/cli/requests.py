@@ -1,0 +1,157 @@
+"""`prepare`, `context`: the request that a model would get next, and what the last one was made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from refold.agent.host import Host
+from refold.agent.session import Session
+from refold.cli.options import every_command, newest_session, window_option
+from refold.cli.output import notes, print_bytes, print_json
+from refold.prepare import inspector
+from refold.prepare.request import Prepared
+from refold.providers.protocols import PROTOCOLS, codec
+from refold.providers.wire import dumps
+from refold.values.inputs import Rows
+from refold.values.outcome import Applied
+
+_PROTOCOL = "openai-chat"
+
+
+@click.command("prepare")
+@newest_session
+@window_option
+@click.option("--protocol", type=click.Choice(list(PROTOCOLS)), help="Print the request as this provider takes it.")
+@every_command
+def prepare_command(
+    session: str | None, window: int | None, protocol: str | None, home: Path | None, as_json: bool
+) -> None:
+    """Make the request that a model would get next, compacted first when that is due. Nothing is sent.
+
+    With --protocol, standard output is exactly the request's body.
+    Example: refold prepare my-session --window 32000 --protocol anthropic
+    """
+    with Host(home) as host:
+        found = host.session(session)
+        prepared = found.prepare(window, protocol or _PROTOCOL)
+        notes(prepared.notices)
+        if as_json:
+            print_json(_document(found, prepared, protocol or _PROTOCOL))
+        elif protocol is not None:
+            print_bytes(dumps(codec(protocol).encode(prepared.request, found.image_bytes)) + b"\n")
+        else:
+            draw_context(found.id, found.context())
+
+
+def _document(session: Session, prepared: Prepared, protocol: str) -> dict[str, Any]:
+    sections = prepared.projection.sections
+    sent = [part.range for section in sections for part in section.inputs if isinstance(part, Rows)]
+    attempted = prepared.attempted
+    return {
+        "session": prepared.session,
+        "strategy": prepared.strategy,
+        "window": prepared.window.tokens,
+        "window_source": prepared.window.source,
+        "compacted": attempted is not None and isinstance(attempted.outcome, Applied),
+        "sections": inspector.summary(prepared.snapshot)["sections"],
+        "estimated_input_tokens": prepared.size.tokens,
+        "rows_covered": len({seq for each in sections if each.covers for seq in range(*_span(each.covers))}),
+        "rows_sent": sum(len(each) for each in sent),
+        "notices": list(prepared.notices),
+        "request": codec(protocol).encode(prepared.request, session.image_bytes),
+    }
+
+
+def _span(covers: Any) -> tuple[int, int]:
+    return covers.after + 1, covers.upto + 1
+
+
+@click.command("context")
+@newest_session
+@click.argument("section", required=False)
+@click.argument("page", type=click.IntRange(min=0), default=0)
+@every_command
+def context_command(session: str | None, section: str | None, page: int, home: Path | None, as_json: bool) -> None:
+    """Show what the last prepared request of SESSION was made of; with SECTION, its text, a page at a time.
+
+    Example: refold context my-session summary
+    """
+    with Host(home) as host:
+        found = host.session(session)
+        document = found.context() if section is None else found.context_page(section, page)
+    if as_json:
+        print_json(document)
+    elif section is None:
+        draw_context(found.id, document)
+    else:
+        _draw_page(found.id, document)
+
+
+def draw_context(session: str, document: dict[str, Any]) -> None:
+    """A snapshot as people see it."""
+    from refold.cli.tables import Column, draw, facts, hint, line
+
+    if document["state"] == "pending":
+        line(f"{document['reason'].capitalize()}.")
+        hint("next", "refold", "prepare", session)
+        return
+    compaction = document["compaction"]
+    facts(
+        [
+            ("session", f"{session}, rows 1-{document['rows_upto']:,}"),
+            ("model", document.get("model")),
+            ("window", _window(document)),
+            ("request", _request(compaction)),
+            ("compaction", f"{compaction.get('strategy', 'no strategy')}: {compaction['source']}"),
+            ("", compaction["automatic"]),
+            *compaction["facts"].items(),
+            ("prompt cache", f"begins anew: {', '.join(document['changed'])}" if document["changed"] else None),
+        ]
+    )
+    line()
+    columns = [
+        Column("section", "whole"),
+        Column("tokens*", "number"),
+        Column("items", "number"),
+        Column("rows", "whole"),
+        Column("what"),
+    ]
+    draw(columns, [_section(each) for each in document["sections"]])
+    line("* estimated here, not counted by a provider", "dim")
+    for text in document["notices"]:
+        line(text, "yellow")
+    if document["sections"]:
+        hint("read a section", "refold", "context", session, document["sections"][0]["id"])
+
+
+def _section(section: dict[str, Any]) -> tuple[object, ...]:
+    rows = f"{section['first_seq']}-{section['last_seq']}" if "first_seq" in section else "-"
+    return section["id"], section["estimated_tokens"], section["item_count"], rows, section["label"]
+
+
+def _window(document: dict[str, Any]) -> str:
+    tokens = document.get("context_window_tokens")
+    return "unknown" if tokens is None else f"{tokens:,} tokens ({document['context_window_source']})"
+
+
+def _request(compaction: dict[str, Any]) -> str:
+    counted = compaction.get("provider_input_tokens")
+    measured = "" if counted is None else f"; {counted:,} counted by the provider"
+    items = f"{compaction['after_items']:,} of {compaction['before_items']:,} items"
+    return f"{compaction['estimated_input_tokens']:,} tokens (estimated here){measured}, {items}"
+
+
+def _draw_page(session: str, document: dict[str, Any]) -> None:
+    from refold.cli.tables import hint, line
+    from refold.cli.visible import visible_lines
+
+    click.echo(visible_lines(document["content"]))
+    if "omitted" in document:
+        line(f"left out: {document['omitted']}", "dim")
+    page, pages = document["page"], document["pages"]
+    if page + 1 < pages:
+        words = ("refold", "context", session, document["section"], page + 1)
+        hint(f"page {page} of 0-{pages - 1}, next", *words)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-Kind = Literal["goal", "rule", "limit", "preference", "decision", "state", "fact"]
+Kind = Literal["goal", "rule", "limit", "preference", "decision", "state", "fact", "note"]
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
@@ -78,6 +78,19 @@ ABSOLUTE = _any(
     r"\b(?:nunca|siempre|prohibido|jamás|bajo ninguna|sempre|proibido|vietato|non .{0,20}mai)\b",
     r"никогда|всегда|нельзя|запрещ|绝不|永远|必须|不得|禁止|不要|总是|絶対|必ず|常に|禁止|しないで",
 )
+
+FORBIDS = _any(
+    r"\b(?:don'?t|avoid|refrain|no (?!idea|problem|worries|need|doubt|longer|one|way|wonder|clue)\w+"
+    r"|without (?:asking|my|a|any|first))\b",
+    r"\b(?:make sure|ensure|be sure|be careful|take care|see to it|double[- ]check|stay (?:away|clear|out)"
+    r"|steer clear)\b",
+    r"\b(?:before (?:you|any|each|every|merging|pushing|committing|deploying|running|making|touching|changing"
+    r"|deleting))\b",
+    r"\b(?:approval|sign[- ]?off|permission|ask me|check with|run it by|let me know (?:before|first))\b",
+    r"\b(?:leave .{1,40} (?:alone|untouched|as (?:it|they)))\b",
+    r"\b(?:keine?|darf(?:st)? nicht|ne .{1,30} pas|no (?:debes|uses|toques)|non devi)\b|别|не (?:делай|трогай|используй)",
+)
+"""What forbids or demands without a word for always."""
 
 ORDER = _any(
     r"\b(?:don'?t|avoid|refrain|no (?!idea|problem|worries|need|doubt|longer|one|way|wonder|clue)\w+"

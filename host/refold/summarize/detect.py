@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 from refold.summarize import cues
 from refold.summarize.cues import Kind
 from refold.summarize.sentences import sentences
-from refold.summarize.shapes import MEASURE, directive, past, reports
+from refold.summarize.shapes import MEASURE, directive, momentary, past, reports
 from refold.summarize.standing import Item
 from refold.summarize.words import sense
 
@@ -104,7 +104,7 @@ def _with_heading(heading: str, part: str) -> str:
 def judge(text: str) -> Judged | None:
     """What one sentence sets; None: nothing (a question, thanks, a report).
 
-    A statement that no rule names is a weak rule: users' words are few, and it leaves first when there is no room.
+    A statement that no cue names is a note: users' words are few, and it leaves first when there is no room.
 
     >>> judge("Never deploy on Friday.")
     Judged(kind='rule', strength=3)
@@ -126,6 +126,10 @@ def judge(text: str) -> Judged | None:
         return Judged("preference", 3)
     if cues.ABSOLUTE.search(text):
         return Judged("rule", 3)
+    if cues.FORBIDS.search(text) and not momentary(text) and len(words) <= 30:
+        return Judged("rule", 3)
+    if momentary(text):
+        return _remembered(text) or Judged("note", 1)
     if cues.AIM.search(text) and not cues.ORDER.search(text):
         return Judged("goal", 3 if cues.AIM_NAMED.search(text) else 2)
     if MEASURE.search(text) and not past(text) and (directive(text) or not CODE.search(text)):
@@ -140,7 +144,7 @@ def judge(text: str) -> Judged | None:
         return Judged("preference", 2)
     if directive(text) and cues.SCOPE.search(text):
         return Judged("rule", 2)
-    return _remembered(text) or (Judged("rule", 1) if _says_something(text) else None)
+    return _remembered(text) or (Judged("note", 1) if _says_something(text) else None)
 
 
 def _says_something(text: str) -> bool:

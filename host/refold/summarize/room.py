@@ -15,7 +15,7 @@ from refold.summarize.standing import KEPT, Item, Standing
 FIRM = 75
 """Percent of a summary that rules, limits, goals and preferences may take; the rest is the account of the work."""
 
-LOOSE = 60
+LOOSE = 70
 """Percent that the part may take when lines that may fade (facts, decisions, the state, weak orders) are added."""
 
 _PATH = re.compile(r"\.[a-z]{1,4}\W*$|^\W*[~.]?/", re.IGNORECASE)
@@ -28,9 +28,8 @@ STATES = 4
 def fitted(standing: Standing, limit: int) -> Standing:
     """The part within its share of `limit` tokens, in its order.
 
-    Firm lines (kinds in KEPT that order, limit or name something) come first, the strongest before the newest; then
-    what may fade, the most specific and newest first. Lines that do not fit are counted in `left_out` when they were
-    firm.
+    Firm lines (kinds in KEPT) come first: the strongest, then those that reach furthest, then the newest. Then what
+    may fade, the most specific and newest first. Firm lines that do not fit are counted in `left_out`.
     """
     states = [item for item in standing.items if item.kind == "state"]
     faded = {item.key for item in states[:-STATES]}
@@ -39,19 +38,19 @@ def fitted(standing: Standing, limit: int) -> Standing:
     if standing.size() <= limit * LOOSE // 100:
         return standing
     order = list(enumerate(items))
-    firm = [entry for entry in order if _firm(entry[1])]
-    loose = [entry for entry in order if not _firm(entry[1])]
+    firm = [entry for entry in order if entry[1].kind in KEPT]
+    loose = [entry for entry in order if entry[1].kind not in KEPT]
     used = Standing(left_out=standing.left_out + len(firm)).size()
     chosen: set[int] = set()
-    used = _fill(firm, lambda at, item: (_strength(item), at), used, limit * FIRM // 100, chosen)
+    used = _fill(firm, lambda at, item: (_strength(item), _reach(item), at), used, limit * FIRM // 100, chosen)
     lost = len(firm) - len(chosen)
-    _fill(loose, lambda at, item: (_worth(item), at), used, limit * LOOSE // 100, chosen)
+    _fill(loose, lambda at, item: (_worth(item), 0, at), used, limit * LOOSE // 100, chosen)
     return Standing(tuple(item for at, item in order if at in chosen), standing.left_out + lost)
 
 
 def _fill(
     entries: list[tuple[int, Item]],
-    worth: Callable[[int, Item], tuple[int, int]],
+    worth: Callable[[int, Item], tuple[int, int, int]],
     used: int,
     limit: int,
     chosen: set[int],
@@ -69,11 +68,12 @@ def _strength(item: Item) -> int:
     return 2 if judged is None else judged.strength
 
 
-def _firm(item: Item) -> bool:
-    return item.kind in KEPT and (item.kind == "goal" or _strength(item) >= 2)
-
-
 def _worth(item: Item) -> int:
     """What a line is worth that may fade: exact names, and how far it reaches beyond the moment."""
     exact = [code for code in CODE.findall(item.text) if not _PATH.search(code)]
-    return min(4, 2 * len(exact)) + (item.kind in ("decision", "state")) + generality(item.text)
+    return min(4, 2 * len(exact)) + (item.kind in ("decision", "state")) + _reach(item)
+
+
+def _reach(item: Item) -> int:
+    """How far the line reaches beyond the moment; a long one takes the room of several."""
+    return generality(item.text) - len(item.text) // 120

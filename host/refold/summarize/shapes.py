@@ -48,6 +48,10 @@ _MOMENT = re.compile(
     r"|proceed|resume)\b",
     re.IGNORECASE,
 )
+_LASTS = re.compile(
+    r"\b(?:every|each|all|any|always|never|only|before|after|when(?:ever)?|unless|until|if|with|without|first|must)\b",
+    re.IGNORECASE,
+)
 _HERE = re.compile(
     r"\b(?:this|that|it|these|those|here|above|again|now|same|thing|stuff|maybe|perhaps|think"
     r"|guess)\b",
@@ -99,7 +103,12 @@ def past(text: str) -> bool:
     return _PAST.search(text) is not None
 
 
+def momentary(text: str) -> bool:
+    """Whether the sentence asks for the next move alone: read that file, run it again."""
+    return _MOMENT.match(text) is not None and _LASTS.search(text) is None
+
+
 def generality(text: str) -> int:
     """How far a sentence reaches beyond the moment, -2 to 3: it points at nothing near by, tells no past, and does
     not merely ask for the next move."""
-    return 3 - past(text) - min(2, len(_HERE.findall(text))) - 2 * (_MOMENT.match(text) is not None)
+    return 3 - past(text) - min(2, len(_HERE.findall(text))) - 2 * momentary(text)

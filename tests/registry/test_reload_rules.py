@@ -170,3 +170,24 @@ def test_settings_and_choices_in_the_file_count_without_a_reload(environment, li
     assert [None, "extensions.json $.enabled.set: is a whole number, not true or false; the default is used"] in (
         now["problems"]
     )
+
+
+def test_a_default_that_comes_back_takes_over_again_from_one_that_was_no_default(environment, living, home):
+    environment.put("rolling", source("rolling", STRATEGY, default=True))
+    environment.put("lcm", source("lcm", STRATEGY))
+    child = living()
+    child.list()
+    environment.remove("refold-rolling")
+    child.reload()
+    assert child.list()["strategy"] == "lcm"
+    environment.put("rolling", source("rolling", STRATEGY, default=True))
+    child.reload()
+    assert child.list()["strategy"] == "rolling"
+    assert not (home / "extensions.json").exists()
+
+
+def test_without_any_strategy_a_session_is_still_composed(environment, living):
+    now = living().list()
+    assert now["strategy"] is None
+    assert now["enabled"] == []
+    assert now["problems"] == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from attrs import field, frozen
 
@@ -17,7 +17,7 @@ from refold.registry.settings import CompactionSettings
 from refold.values.errors import NotFound
 from refold.values.tools import Command, Importer, Tool
 
-T = TypeVar("T")
+_HOST = settings.Reader()
 
 
 @frozen
@@ -101,7 +101,7 @@ def compose(
     chosen = global_choices(home)
     selection = select(extensions, installation, chosen.value, session_choices)
     read = {ext: _settings_of(each, home) for ext, each in sorted(extensions.items())}
-    compaction = settings.Reader().section("compaction", home.sections.get("compaction", {}), CompactionSettings)
+    compaction = _HOST.section("compaction", home.sections.get("compaction", {}), CompactionSettings)
     shown = (
         *problems,
         *_file_problems(home, (*chosen.faults, *compaction.faults)),

@@ -15,7 +15,6 @@ import re
 from collections.abc import Iterator
 from importlib import metadata
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from attrs import frozen
 
@@ -87,7 +86,9 @@ class Scan:
 
 def scan() -> Scan:
     """Reads the metadata of every distribution on the path. Raises only when the path itself cannot be walked."""
-    importlib.invalidate_caches()  # clears the metadata finder's cache too
+    importlib.invalidate_caches()
+    # Python 3.11 does not do this by itself: it keeps what a folder held per modification time, and never drops it.
+    metadata.MetadataPathFinder().invalidate_caches()
     found: dict[str, Found] = {}
     problems: list[Problem] = []
     names: set[str] = set()
@@ -154,7 +155,7 @@ def _entries(name: str) -> list[Found | Problem]:
     for point in sorted(points, key=lambda point: point.name):
         try:
             module = point.module
-        except AttributeError:  # the value does not parse, which shows only here
+        except (AttributeError, ValueError):  # the value does not parse, which shows only here
             entries.append(Problem(point.name, f"{name} says {point.value[:80]!r}, which names no module"))
             continue
         if fault := id_fault(point.name):
@@ -208,6 +209,8 @@ def _editable(dist: metadata.Distribution) -> str | None:
     origin = json.loads(dist.read_text("direct_url.json") or "{}")
     if not origin.get("dir_info", {}).get("editable"):
         return None
+    from urllib.request import url2pathname  # half as heavy as the rest of this package, and rarely needed
+
     return os.path.realpath(url2pathname(urlsplit(origin["url"]).path))
 
 

@@ -54,7 +54,8 @@ def refresh(changed: Iterable[Distribution]) -> None:
     """
     for each in changed:
         for file in each.pth:
-            site.addpackage(os.path.dirname(file), os.path.basename(file), None)
+            with contextlib.suppress(Exception):  # what it should have made importable then says so
+                site.addpackage(os.path.dirname(file), os.path.basename(file), None)
     sys.path_importer_cache.clear()
     linecache.checkcache()
     importlib.invalidate_caches()

@@ -263,12 +263,13 @@ def _facts(memory: Memory, id: str) -> Installed:
 
 
 def _threatened(installation: Installation, memory: Memory, choices: Choices) -> str | None:
-    """The strategy that was in force without being named, and that a new default would displace."""
+    """The default strategy that was in force without being named, and that a second default would displace."""
     then = {ext: each.facts for ext, each in memory.extensions.items() if each.present}
     was = resolve(tuple(then.values()), choices, {}, {}).strategy
     now = installation.resolve(choices, {}).strategy
     if was is None or now is None or was == now or choices.get(now):
         return None
     stayed = any(each.id == was and each.strategy for each in installation.extensions)
+    was_default = then[was].default
     is_new = now not in then or not then[now].default
-    return was if stayed and was not in installation.broken and is_new else None
+    return was if stayed and was_default and is_new and was not in installation.broken else None

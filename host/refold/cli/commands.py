@@ -10,6 +10,7 @@ import click
 
 # fmt: off
 HOST: dict[str, tuple[str, str]] = {
+    "demo": ("demo", "Make a long session, compact it, show before and after."),
     "import": ("importing", "Import a session file of another agent."),
     "new": ("sessions", "Make an empty session."),
     "sessions": ("sessions", "List the sessions."),

@@ -1,0 +1,60 @@
+"""Requests as every provider would get them, and whether one begins with another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve
+
+from refold.providers.alternation import CONTINUE
+from refold.providers.pictures import ImageBytes
+from refold.providers.protocols import PROTOCOLS
+from refold.providers.wire import dumps
+from refold.values.messages import Request
+
+_MESSAGES = {"openai-responses": "input", "gemini": "contents"}
+_PARTS = {"anthropic": "content", "gemini": "parts"}
+
+Wires = Mapping[str, dict[str, Any]]
+"""The request's body by protocol."""
+
+
+def encoded(request: Request, image_bytes: ImageBytes) -> Wires:
+    """The body of the request in each protocol."""
+    return {
+        name: each.encode(evolve(request, model=evolve(request.model, protocol=name)), image_bytes)
+        for name, each in PROTOCOLS.items()
+    }
+
+
+def written(wires: Wires) -> dict[str, bytes]:
+    """The bodies as bytes."""
+    return {name: dumps(wire) for name, wire in wires.items()}
+
+
+def extends(before: Wires, after: Wires) -> str | None:
+    """What keeps `after` from beginning with `before`; None when it does in every protocol.
+
+    System prompt and tools are equal, and so is each message; the last one may have grown by parts that were joined
+    to it.
+    """
+    faults = (_extends(name, before[name], after[name]) for name in before)
+    return next((fault for fault in faults if fault), None)
+
+
+def _extends(protocol: str, before: dict[str, Any], after: dict[str, Any]) -> str | None:
+    key, parts = _MESSAGES.get(protocol, "messages"), _PARTS.get(protocol)
+    fixed = [name for name in before.keys() | after.keys() if name != key]
+    if changed := [name for name in sorted(fixed) if dumps(before.get(name)) != dumps(after.get(name))]:
+        return f"{protocol}: {changed[0]} differs"
+    first, then = before[key], after[key]
+    if parts and first and first[-1][parts][-1].get("text") == CONTINUE:
+        first = first[:-1]
+    for at, message in enumerate(first):
+        grown = then[at] if at < len(then) else None
+        if grown is not None and parts and at == len(first) - 1 and grown["role"] == message["role"]:
+            grown = {**grown, parts: grown[parts][: len(message[parts])]}
+        if dumps(grown) != dumps(message):
+            return f"{protocol}: message {at + 1} of {len(first)} differs"
+    return None

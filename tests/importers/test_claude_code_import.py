@@ -131,7 +131,7 @@ def test_a_branch_of_a_branch_is_announced_in_the_branch(lines, read):
     }
 
 
-def test_a_sidechain_is_a_child_session_that_has_joined_when_its_step_ends(lines, read, told):
+def test_a_sidechain_is_a_child_session_that_nothing_waits_for(lines, read, told):
     side = {"isSidechain": True, "agentId": "k1"}
     rows, _ = read(
         IMPORTER,
@@ -148,8 +148,8 @@ def test_a_sidechain_is_a_child_session_that_has_joined_when_its_step_ends(lines
         ("opens", "go"),
         ("assistant", "task"),
         ("spawned", "s/agent-k1"),
-        ("result", "task", "found it"),
         ("joined", "s/agent-k1"),
+        ("result", "task", "found it"),
         ("assistant", "thanks"),
     ]
     assert told([row for row in rows if row.ref.session != "s"]) == [

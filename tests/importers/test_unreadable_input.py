@@ -154,7 +154,7 @@ FILES = st.lists(RECORDS, max_size=6).flatmap(
 
 
 @pytest.mark.parametrize("importer", BUILT_IN, ids=lambda importer: importer.format)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=FILES | st.binary(max_size=60))
 def test_no_file_makes_an_importer_raise(importer, data):
     importer.detect(data)
@@ -167,7 +167,7 @@ def test_no_file_makes_an_importer_raise(importer, data):
             assert item.kind != "event" or item.event
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(values=st.lists(VALUES.filter(lambda value: value == value), max_size=6), cut=st.integers(0, 200))
 def test_a_document_read_in_pieces_is_the_document(values, cut):
     data = json.dumps({"a": 1, "messages": values}).encode()
@@ -175,3 +175,14 @@ def test_a_document_read_in_pieces_is_the_document(values, cut):
     assert json.dumps([value for _, value in parts]) == json.dumps(values)
     for _, value in list(members(io.BytesIO(data[:cut])))[:-1]:
         assert not isinstance(value, Unreadable)
+
+
+def test_a_response_without_end_is_given_out_in_parts(lines, read):
+    codex = next(importer for importer in BUILT_IN if importer.format == "codex")
+    call = {"type": "function_call", "name": "f", "arguments": "{}"}
+    data = lines(
+        {"type": "session_meta", "payload": {"id": "s"}},
+        *({"type": "response_item", "payload": call | {"call_id": str(n)}} for n in range(2500)),
+    )
+    rows, _ = read(codex, data)
+    assert [len(row.calls) for row in rows] == [1000, 1000, 500]

@@ -104,9 +104,11 @@ class _Reader:
         self._links = links
         self._voices: dict[tuple[str, int], _Voice] = {}
         self._current: _Voice | None = None
+        self._inside = frozenset(links.agents.values())
 
     def read(self, stream: BinaryIO) -> Iterator[Row | str]:
-        for number, record in enumerate(records(stream)):
+        number = -1
+        for record in records(stream):
             if isinstance(record, Unreadable):
                 yield record.reason
                 continue
@@ -116,7 +118,9 @@ class _Reader:
             role = claude.role_of(record)
             if role == "unknown":
                 yield claude.reason_of(record)
-            elif number in self._links.repeats:
+                continue
+            number += 1
+            if number in self._links.repeats:
                 yield "repeats an earlier record word for word"
             elif role != "noise":
                 yield from self._voice(number, record)
@@ -176,7 +180,7 @@ class _Reader:
                 if not (said.text.strip() or said.images or said.results):
                     yield "a prompt without content"
                 for agent in claude.spawned_agents(record):
-                    if f"agent-{agent}" not in self._links.agents.values():
+                    if f"agent-{agent}" not in self._inside:
                         yield from voice.steps.event("notice", f"sub-agent {agent}: its session is in another file")
             case "queued":
                 yield from voice.user(read_user(claude.queued_prompt(record)), opens=False)

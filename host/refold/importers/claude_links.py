@@ -19,7 +19,7 @@ _SAID: set[Role] = {"prompt", "queued", "answer", "results", "command", "reply",
 
 
 class Links:
-    """Where each record belongs. Records are numbered from 0 in the order of the file."""
+    """Where each record belongs. Records that are not `unknown` are numbered from 0 in the order of the file."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.name = ""
@@ -39,17 +39,15 @@ class Links:
         restarts: list[tuple[int, int]] = []
         linked = True
         for record in records(stream):
+            role = role_of(record) if isinstance(record, dict) else "unknown"
+            if role == "unknown":
+                continue
             number = len(self._tree)
             self._sides.append(MAIN)
-            if not isinstance(record, dict):
-                self._tree.add(self._newest_main, "adheres")
-                self._digests.append(0)
-                continue
             self._identify(record, number)
             if number in self.repeats:
                 self._tree.add(self._newest_main, "adheres")
                 continue
-            role = role_of(record)
             if record.get("isSidechain"):
                 self._tree.add(self._newest_main, "adheres")
                 self._side(record, number)

@@ -72,10 +72,8 @@ class _Survey:
                 return
             name, back = fields.get("id"), fields.get("$rewindTo")
             if isinstance(back, str) and back in order:
-                known = list(order)
-                for gone in known[known.index(back) :]:
-                    self.dropped[gone] = back
-                    del order[gone]
+                while back in order:
+                    self.dropped[order.popitem()[0]] = back
             elif isinstance(name, str) and "type" in fields:
                 # A message that comes again after a rewind is part of the conversation again.
                 if name not in order:

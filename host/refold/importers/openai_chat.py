@@ -52,7 +52,7 @@ class _Reader:
         self.steps = Steps("")
         self.model = ""
         self._count = 0
-        self._waiting: list[tuple[str, str]] = []  # id and name of calls by the old `function_call`, without ids
+        self._waiting: dict[str, list[str]] = {}  # calls by the old `function_call`, which has a name and no id
 
     def message(self, message: Mapping[str, Any]) -> Iterator[Row | str]:
         self._count += 1
@@ -95,7 +95,7 @@ class _Reader:
         old = as_map(message.get("function_call"))
         if old:
             call = Call(f"call-{self._count}", as_text(old.get("name")), as_arguments(old.get("arguments")))
-            self._waiting.append((call.id, call.name))
+            self._waiting.setdefault(call.name, []).append(call.id)
             calls.append(call)
         return calls
 
@@ -103,12 +103,8 @@ class _Reader:
         """The id of the call that a result answers; the old form names the function only."""
         if message.get("role") == "tool":
             return as_text(message.get("tool_call_id"))
-        name = as_text(message.get("name"))
-        for index, (call_id, waiting) in enumerate(self._waiting):
-            if waiting == name:
-                del self._waiting[index]
-                return call_id
-        return ""
+        waiting = self._waiting.get(as_text(message.get("name")))
+        return waiting.pop(0) if waiting else ""
 
 
 def _content(content: Any) -> _Said:

@@ -18,6 +18,8 @@ from refold.values.errors import NotFound, RefoldError
 from refold.values.rows import Row
 from refold.values.tools import Importer
 
+SKIPPED_LIMIT = 10_000
+"""Skipped lines that are reported one by one; of more than that only the number is told."""
 _IN_MEMORY = 4 * 1024 * 1024
 _TOLD_EVERY = 1024 * 1024
 
@@ -63,6 +65,9 @@ class Lines(io.BufferedIOBase):
         self.line = None
         return data
 
+    def read1(self, size: int = -1, /) -> bytes:
+        return self.read(size)
+
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
         self.position = self._stream.seek(offset, whence)
         self.line = 0 if self.position == 0 else None
@@ -93,11 +98,14 @@ class SessionFile:
         """
         self.stream.seek(0)
         lines = Lines(self.stream)
-        told = 0
+        told = more = 0
         try:
             for item in importer.rows(cast(BinaryIO, lines)):
                 if isinstance(item, str):
-                    skipped.append(Skipped(lines.line, item))
+                    if len(skipped) < SKIPPED_LIMIT:
+                        skipped.append(Skipped(lines.line, item))
+                    else:
+                        more += 1
                     continue
                 yield item
                 if progress and not 0 <= lines.position - told < _TOLD_EVERY:
@@ -111,6 +119,8 @@ class SessionFile:
             raise RefoldError(
                 f"the {importer.format} importer failed{place} ({what}); the rows before it are kept"
             ) from error
+        if more:
+            skipped.append(Skipped(None, f"{more} further lines were skipped"))
         if progress:
             progress(self.size, self.size)
 

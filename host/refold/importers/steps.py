@@ -12,6 +12,9 @@ from typing import Any
 from refold.importers.lines import json_text
 from refold.values.rows import Call, Image, Kind, Replay, Row, SourceRef
 
+PARTS_LIMIT = 1000
+"""Records that one response gathers, and rows that wait behind it: no file makes a step grow without end."""
+
 
 def row(session: str, kind: Kind, **fields: Any) -> Row:
     """A row as an importer gives it: seq, turn and step are the host's to set."""
@@ -49,12 +52,12 @@ class Steps:
         self._key: str | None = None
         self._open = False
         self._texts: list[str] = []
-        self._calls: list[Call] = []
+        self._calls: dict[str, Call] = {}
         self._images: list[Image] = []
         self._replays: list[Replay] = []
         self._behind: list[Row] = []
         self._answered = False
-        self._children: list[str] = []
+        self._parts = 0
 
     def answer(
         self,
@@ -69,12 +72,16 @@ class Steps:
 
         Parts with the same key are one response. Without a key, parts are one response until a result comes.
         """
-        if self._open and (key != self._key or (key is None and self._answered)):
+        if self._open and (key != self._key or (key is None and self._answered) or self._parts >= PARTS_LIMIT):
             yield from self.close()
+        self._parts += 1
         self._open, self._key = True, key
         if text.strip():
             self._texts.append(text)
-        self._calls.extend(call for call in calls if call not in self._calls)
+        for call in calls:
+            # A call that is recorded twice was made once; two calls of one id are both kept.
+            key = call.id if self._calls.get(call.id, call) == call else f"{call.id} {len(self._calls)}"
+            self._calls[key] = call
         self._images.extend(images)
         self._replays.extend(replays)
 
@@ -92,12 +99,9 @@ class Steps:
         yield from self._behind_answer(event(self.session, name, text))
 
     def child(self, name: str) -> Iterator[Row]:
-        """A sub-agent began here. In a file its work is history, so it has joined when this step ends."""
+        """A sub-agent began here. In a file its work is history, so it has joined at once: nothing waits for it."""
         yield from self.event("spawned", name)
-        if self._open:
-            self._children.append(name)
-        else:
-            yield from self.event("joined", name)
+        yield from self.event("joined", name)
 
     def user(self, text: str, images: tuple[Image, ...] = (), opens: bool = True) -> Iterator[Row]:
         """Words of the user; they end a response that is open."""
@@ -115,18 +119,19 @@ class Steps:
                 self.session,
                 "assistant",
                 text="\n\n".join(self._texts),
-                calls=tuple(self._calls),
+                calls=tuple(self._calls.values()),
                 images=tuple(self._images),
             )
         yield from self._behind
-        for name in self._children:
-            yield event(self.session, "joined", name)
         self._open = self._answered = False
+        self._parts = 0
         self._key = None
-        for part in (self._texts, self._calls, self._images, self._replays, self._behind, self._children):
+        for part in (self._texts, self._calls, self._images, self._replays, self._behind):
             part.clear()
 
     def _behind_answer(self, item: Row) -> Iterator[Row]:
+        if self._open and len(self._behind) >= PARTS_LIMIT:
+            yield from self.close()
         if self._open:
             self._behind.append(item)
         else:

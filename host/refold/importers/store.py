@@ -26,7 +26,7 @@ from refold.transcript.leases import Lease, lease
 from refold.transcript.rows import last_seq
 from refold.transcript.sessions import create, find, listing
 from refold.transcript.state import Origin, imported_from, origin, set_origin
-from refold.values.errors import Busy, NotFound, Refused
+from refold.values.errors import Busy, NotFound, RefoldError, Refused
 from refold.values.rows import Row
 from refold.values.tools import Importer
 
@@ -170,7 +170,15 @@ class _Importing:
             if self._plan.name in self._targets:
                 self._hold(stack)
             replays: set[str] = set()  # names whose last row was a replay: its assistant row belongs to it
-            for row in rows:
+            coming = iter(rows)
+            while True:
+                try:
+                    row = next(coming, None)
+                except RefoldError:  # the importer failed: what it gave is kept
+                    self._flush(stack)
+                    raise
+                if row is None:
+                    break
                 name = row.ref.session
                 begins = row.kind in ("user", "replay", "assistant") and name not in replays
                 if begins and (len(self._batch) >= BATCH_ROWS or self._characters >= BATCH_CHARACTERS):

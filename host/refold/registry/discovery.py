@@ -155,7 +155,7 @@ def _entries(name: str) -> list[Found | Problem]:
     for point in sorted(points, key=lambda point: point.name):
         try:
             module = point.module
-        except (AttributeError, ValueError):  # the value does not parse, which shows only here
+        except Exception:  # the value does not parse, which shows only here, in each Python as another error
             entries.append(Problem(point.name, f"{name} says {point.value[:80]!r}, which names no module"))
             continue
         if fault := id_fault(point.name):

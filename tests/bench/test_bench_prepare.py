@@ -6,11 +6,9 @@ pytest tests/bench/test_bench_prepare.py --benchmark-only
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
-
 from refold import Call, Host, Row, Session, SourceRef
 from refold.providers.protocols import PROTOCOLS, dumps
 

@@ -42,7 +42,10 @@ def compact_command(
 ) -> int:
     """Fold older rows of SESSION now, whatever its size. No row is changed or lost.
 
-    A named STRATEGY first becomes the session's own. Example: refold compact my-session rolling --window 32000
+    A named STRATEGY first becomes the session's own.
+
+    \b
+    Example: refold compact my-session rolling --window 32000
     """
     if model is not None or reasoning is not None:
         raise Refused(

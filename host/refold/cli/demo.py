@@ -33,6 +33,8 @@ def demo_command(home: Path | None, as_json: bool) -> None:
     """Record a long session out of real files, compact it, and show before and after.
 
     It works in a temporary home that is gone afterwards, unless --home names one. No network.
+
+    \b
     Example: refold demo --home refold-demo
     """
     if home is not None:

@@ -24,7 +24,10 @@ def extensions_command(
 ) -> None:
     """List the extensions: which are on, which one compacts, and what is wrong with any.
 
-    Turning one on or off holds from the next request on. Example: refold extensions --session my-session
+    Turning one on or off holds from the next request on.
+
+    \b
+    Example: refold extensions --session my-session
     """
     if context.invoked_subcommand is not None:
         given = [f"--{name.replace('_', '-')}" for name, value in context.params.items() if value and name != "as_json"]
@@ -43,6 +46,7 @@ def extensions_command(
 def enable_command(name: str, session: str | None, home: Path | None, as_json: bool) -> None:
     """Switch an extension on. Of strategies only one runs: enabling another selects it.
 
+    \b
     Example: refold extensions enable rolling --session my-session
     """
     with Host(home) as host:
@@ -57,6 +61,7 @@ def enable_command(name: str, session: str | None, home: Path | None, as_json: b
 def disable_command(name: str, session: str | None, home: Path | None, as_json: bool) -> None:
     """Switch an extension off, without importing any.
 
+    \b
     Example: refold extensions disable some-extension
     """
     _switch(home, name, False, session, as_json)
@@ -67,8 +72,11 @@ def disable_command(name: str, session: str | None, home: Path | None, as_json: 
 @_session
 @every_command
 def inherit_command(name: str, session: str | None, home: Path | None, as_json: bool) -> None:
-    """Drop the choice made here: the global one holds again, or the extension's default. Imports none.
+    """Drop the choice made here.
 
+    The global choice holds again, or the extension's default. No extension is imported.
+
+    \b
     Example: refold extensions inherit rolling --session my-session
     """
     _switch(home, name, None, session, as_json)

@@ -26,7 +26,10 @@ def import_command(file: Path, format: str | None, session: str | None, home: Pa
     """Import a session file of another agent. The same file again adds what it has grown by.
 
     FILE may be - for standard input. Formats: refold, Claude Code, Codex, pi, Gemini CLI, Anthropic and OpenAI
-    messages, and those that extensions bring. Example: refold import session.jsonl
+    messages, and those that extensions bring.
+
+    \b
+    Example: refold import session.jsonl
     """
     source = sys.stdin.buffer if str(file) == "-" else file
     with Host(home) as host, progress_bar(f"importing {file.name}", in_bytes=True) as progress:

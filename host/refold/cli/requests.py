@@ -32,6 +32,8 @@ def prepare_command(
     """Make the request that a model would get next, compacted first when that is due. Nothing is sent.
 
     With --protocol, standard output is exactly the request's body.
+
+    \b
     Example: refold prepare my-session --window 32000 --protocol anthropic
     """
     with Host(home) as host:
@@ -77,6 +79,7 @@ def _span(covers: Any) -> tuple[int, int]:
 def context_command(session: str | None, section: str | None, page: int, home: Path | None, as_json: bool) -> None:
     """Show what the last prepared request of SESSION was made of; with SECTION, its text, a page at a time.
 
+    \b
     Example: refold context my-session summary
     """
     with Host(home) as host:

@@ -47,6 +47,7 @@ class _Page:
 def show_command(session: str | None, after: int, limit: int, full: bool, home: Path | None, as_json: bool) -> None:
     """Show the rows of SESSION as they were recorded, and where older ones are folded.
 
+    \b
     Example: refold show my-session --after 40 --limit 10
     """
     with Host(home) as host:
@@ -85,6 +86,7 @@ def _document(row: Row, tokens: int) -> dict[str, Any]:
         "calls": [{"id": call.id, "name": call.name, "arguments": dict(call.arguments)} for call in row.calls],
         "call_id": row.call_id,
         "ok": row.ok,
+        "replay_owner": row.replay.owner if row.replay else None,
         "images": [
             {"key": image.key, "media_type": image.media_type, "width": image.width, "height": image.height}
             for image in row.images
@@ -105,6 +107,8 @@ def _draw(page: _Page, full: bool) -> None:
             block(text, indent=7)
         if rest:
             block(f"… {rest:,} more characters (--full shows them)", indent=7)
+        if row.replay is not None:
+            block(f"[opaque item of {row.replay.owner}]", indent=7)
         for call in row.calls:
             arguments = dumps(dict(call.arguments)).decode()
             block(f"→ {call.name} {arguments if full else visible(arguments)[:200]}", indent=7)
@@ -134,6 +138,7 @@ def _clipped(text: str) -> tuple[str, int]:
 def search_command(session: str, text: str, after: int, limit: int, home: Path | None, as_json: bool) -> None:
     """Find TEXT, literally and whatever its case, in all rows of SESSION, folded ones too.
 
+    \b
     Example: refold search my-session "connection refused"
     """
     with Host(home) as host:
@@ -163,7 +168,10 @@ def search_command(session: str, text: str, after: int, limit: int, home: Path |
 def export_command(session: str | None, folds: bool, home: Path | None, as_json: bool) -> None:
     """Write SESSION as JSON lines, which 'refold import' reads back row for row.
 
-    With --json the lines are the list `lines` of one document. Example: refold export my-session > my-session.jsonl
+    With --json the lines are the list `lines` of one document.
+
+    \b
+    Example: refold export my-session > my-session.jsonl
     """
     with Host(home) as host:
         found = host.session(session)

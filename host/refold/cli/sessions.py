@@ -23,6 +23,7 @@ from refold.transcript.sessions import Branch, Listed
 def new_command(title: str | None, model: str | None, home: Path | None, as_json: bool) -> None:
     """Make an empty session and print its id.
 
+    \b
     Example: refold new --title "port the parser"
     """
     with Host(home) as host:
@@ -38,6 +39,7 @@ def new_command(title: str | None, model: str | None, home: Path | None, as_json
 def sessions_command(home: Path | None, as_json: bool) -> None:
     """List the sessions, oldest first.
 
+    \b
     Example: refold sessions --json
     """
     with Host(home) as host:
@@ -92,6 +94,7 @@ def _document(each: Listed) -> dict[str, Any]:
 def tree_command(session: str | None, home: Path | None, as_json: bool) -> None:
     """Show which session was forked or spawned from which; with SESSION, that one alone and its folds.
 
+    \b
     Example: refold tree
     """
     with Host(home) as host:
@@ -136,6 +139,7 @@ def _lines(branches: Sequence[Branch], stem: str, *, top: bool) -> Iterator[str]
 def fork_command(session: str | None, at: int, home: Path | None, as_json: bool) -> None:
     """Make a new session with the rows of SESSION up to a checkpoint. SESSION stays as it is.
 
+    \b
     Example: refold fork my-session --at 120
     """
     with Host(home) as host:
@@ -166,6 +170,7 @@ def fork_command(session: str | None, at: int, home: Path | None, as_json: bool)
 def delete_command(session: str | None, yes: bool, home: Path | None, as_json: bool) -> None:
     """Delete a session, its rows and all that extensions made of them. Its forks live on.
 
+    \b
     Example: refold delete my-session --yes
     """
     with Host(home) as host:

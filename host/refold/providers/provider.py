@@ -1,4 +1,4 @@
-"""A provider as `models.json` names it, and whose account speaks to it. The key is read at each call and kept nowhere."""
+"""A provider as `models.json` names it, and whose account speaks to it. Its key is read at each call, kept nowhere."""
 
 from __future__ import annotations
 

@@ -36,12 +36,14 @@ _CALL = re.compile(
     re.DOTALL,
 )
 _ERROR = re.compile(
-    r"\A\W*(?:\{\s*\"(?:error|type\"\s*:\s*\"error)|(?:api |internal |server |http |request |provider "
-    r"|upstream )*(?:server )?"
-    r"error\b|(?:bad|invalid) (?:request|gateway|api key)|(?:rate|usage|quota|context|token)[ _-](?:limit"
-    r"|length|quota)|too many requests"
-    r"|overloaded|service unavailable|unauthori[sz]ed|forbidden|internal_?server|timed? ?out|[45]\d\d\b"
-    r"|insufficient_quota"
+    r"\A\W*(?:\{\s*\"(?:error\b|type\"\s*:\s*\"error)"
+    r"|(?:api|internal|server|http|request|provider|upstream|network|connection|the)? ?(?:server )?error(?: code)?"
+    r"(?:\s*[:({\d]|\W*\Z)"
+    r"|(?:bad|invalid) (?:request|gateway|api key)|too many requests|service (?:is )?(?:temporarily )?unavailable"
+    r"|(?:rate|usage|quota|context|token)s?[ _-](?:limit|length|quota)s?[ _](?:\w+ )?(?:exceeded|reached|hit|error)"
+    r"|(?:model |server )?(?:is )?(?:currently )?overloaded|unauthori[sz]ed\W*\Z|(?:request )?timed? ?out\W*\Z"
+    r"|insufficient[ _]quota"
+    r"|[45]\d\d[: ](?:bad|internal|service|too many|gateway|unauthori|forbidden|not found|error|server|proxy)"
     r"|(?:i['’]?m |i am )?(?:very )?sorry\b|i (?:can(?:no|['’])t|am unable|won['’]t|must decline)"
     r"|i['’]m (?:unable|not able)|as an ai\b)",
     re.IGNORECASE,

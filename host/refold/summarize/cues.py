@@ -2,7 +2,8 @@
 
 Recall comes before precision. A sentence kept in vain costs a few tokens and leaves when the budget is short; a rule
 that is missed is lost. `strength` 3 speaks for the whole session or forbids outright, 2 orders or limits, 1 merely
-looks like a directive.
+looks like a directive. Every pattern is matched against a sentence in lower case: ignoring case in the pattern costs
+several times as much.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ Kind = Literal["goal", "rule", "limit", "preference", "decision", "state", "fact
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
+    """One pattern for all. Those that begin with a word boundary share it: it is tried once at each place, not once
+    for each of them. Such a pattern has no bar outside of its groups."""
+    words = "|".join(pattern.removeprefix(r"\b") for pattern in patterns if pattern.startswith(r"\b"))
+    others = [f"(?:{pattern})" for pattern in patterns if not pattern.startswith(r"\b")]
+    return re.compile("|".join([rf"\b(?:{words})"] * bool(words) + others))
 
 
 def _listed(words: str) -> frozenset[str]:
@@ -33,8 +38,7 @@ _DAY = (
     r"|quarter|year)|q[1-4])\b"
 )
 
-NUMBER = re.compile(_NUMBER, re.IGNORECASE)
-NUMBER_OR_DAY = re.compile(f"{_NUMBER}|{_DAY}", re.IGNORECASE)
+NUMBER_OR_DAY = re.compile(f"{_NUMBER}|{_DAY}")
 
 BOUND = _any(
     r"\b(?:at most|no more than|not more than|more than|up to|at least|no less than|not less than|less than"
@@ -67,8 +71,8 @@ ABSOLUTE = _any(
     r"|for the rest of)\b",
     r"\b(?:throughout|the (?:whole|entire) (?:session|project|time|way)|as a rule|rule of thumb|house rule"
     r"|hard rule)\b",
-    r"\b(?:until (?:i|we) (?:say|tell)|unless i (?:say|tell|ask|approve)|whatever happens"
-    r"|every (?:single )?time|each time)\b",
+    r"\b(?:until (?:i|we) (?:say|tell)|unless i (?:say|tell|ask|approve)|whatever happens|every (?:single )?time"
+    r"|each time)\b",
     r"\b(?:whenever|hands off|read[- ]only|frozen|sacred|do not|don'?t (?:ever|you)|keep (?:your )?hands)\b",
     r"\b(?:my|our|one|two|three|first|second|third|the|another|important|key|golden|standing|ground) (?:rules?"
     r"|constraints?)\b",
@@ -88,7 +92,8 @@ FORBIDS = _any(
     r"|deleting))\b",
     r"\b(?:approval|sign[- ]?off|permission|ask me|check with|run it by|let me know (?:before|first))\b",
     r"\b(?:leave .{1,40} (?:alone|untouched|as (?:it|they)))\b",
-    r"\b(?:keine?|darf(?:st)? nicht|ne .{1,30} pas|no (?:debes|uses|toques)|non devi)\b|别|не (?:делай|трогай|используй)",
+    r"\b(?:keine?|darf(?:st)? nicht|ne .{1,30} pas|no (?:debes|uses|toques)|non devi)\b",
+    r"别|не (?:делай|трогай|используй)",
 )
 """What forbids or demands without a word for always."""
 
@@ -107,10 +112,12 @@ ORDER = _any(
     r"\b(?:approval|sign[- ]?off|permission|confirm(?:ation)?|ask me|check with|run it by|let me know (?:before"
     r"|first))\b",
     r"\b(?:remember|bear in mind|keep in mind|don'?t forget|note that|please note|important)\b",
-    r"\b(?:untouched|unchanged|intact|as[- ]is|backwards?[- ]compatible|out of scope|in scope|leave out|skip|stop)\b",
+    r"\b(?:untouched|unchanged|intact|as[- ]is|backwards?[- ]compatible|out of scope|in scope|leave out|skip"
+    r"|stop)\b",
     r"\b(?:supposed to|belongs?|essential|crucial|vital|critical|imperative|no-go|stays? (?:out|away|in|as)"
     r"|responsible for)\b",
-    r"\b(?:goes|go|are|is) (?:in|into|under|through|stored|kept|written|named|signed)\b|, (?:and )?not \w+",
+    r"\b(?:goes|go|are|is) (?:in|into|under|through|stored|kept|written|named|signed)\b",
+    r", (?:and )?not \w+",
     r"\b(?:keine?|nicht|bitte|darf(?:st)?|sollst|musst|muss|ne .{1,30} pas|il faut|no (?:debes|uses|toques)"
     r"|hay que|non devi)\b",
     r"не (?:надо|делай|трогай|используй)|请|别|应该|してください|ください",
@@ -121,7 +128,8 @@ PERMISSION = _any(
     r"|allowed)(?: \w+)? (?!see|find|look|read|tell|imagine))",
     r"\b(?:is|are|'s) (?:now |again |also )?(?:fine|ok(?:ay)?|allowed|permitted|acceptable|alright|possible"
     r"|welcome)\b",
-    r"\b(?:it'?s|that'?s) (?:fine|ok(?:ay)?|alright) (?:now |again )?(?:to|if|for|with)\b|\b(?:feel free|go ahead)\b",
+    r"\b(?:it'?s|that'?s) (?:fine|ok(?:ay)?|alright) (?:now |again )?(?:to|if|for|with)\b",
+    r"\b(?:feel free|go ahead)\b",
     r"\b(?:open(?:ed)? (?:for|to|again)|back (?:on|in play)|unlocked|unfrozen|available again|cleared for"
     r"|can (?:now )?(?:grow|go|be))\b",
     r"\b(?:no longer|not .{0,40}any ?more|any ?more|anymore|lifted|waived|is over|doesn'?t apply|don'?t need to"
@@ -132,54 +140,55 @@ PERMISSION = _any(
 )
 
 RETRACTION = _any(
-    r"\b(?:forget|ignore|drop|lift|scrap|cancel|disregard|remove|withdraw|take back|undo|revoke|never ?mind|scratch) "
-    r"(?:about |the |that |what |my |our |any |this |those |it\b)",
+    r"\b(?:forget|ignore|drop|lift|scrap|cancel|disregard|remove|withdraw|take back|undo|revoke|never ?mind"
+    r"|scratch) (?:about |the |that |what |my |our |any |this |those |it\b)",
     r"\b(?:changed? my mind|on second thought|i was wrong|i take (?:that|it) back|is lifted|are lifted|is gone"
     r"|void)\b",
-    r"\b(?:vergiss|ignoriere|doch nicht|oublie|olvida|dimentica|esquece)\b|忘れて|忽略|取消|забудь",
+    r"\b(?:vergiss|ignoriere|doch nicht|oublie|olvida|dimentica|esquece)\b",
+    r"忘れて|忽略|取消|забудь",
 )
 
 CHANGE = _any(
-    r"\b(?:now|instead|actually|again|from now on|no longer|any ?more|after all|correction|bigger|larger"
-    r"|smaller|higher|tighter|update|updated|new|changed?|changes)\b",
+    r"\b(?:now|instead|actually|again|from now on|no longer|any ?more|after all|correction|bigger|larger|smaller"
+    r"|higher|tighter|update|updated|new|changed?|changes)\b",
     r"\b(?:can (?:now )?(?:grow|go|be|use|take|have)|raise[sd]?|increase[sd]?|lower(?:s|ed)?|reduce[sd]?"
-    r"|extend(?:s|ed)?|mov(?:e|es|ed)|go(?:es)? (?:up"
-    r"|down)|bump(?:s|ed)?"
-    r"|cut|double[sd]?|grew|shrank|set|make it|switch(?:ed)?|revised?|replace[sd]?|on second thought|scratch"
-    r"|rather|went (?:up|down)"
-    r"|got (?:more|less)|approved|turns out|back to|let'?s (?:say|make)|post(?:poned?)|push(?:ed)? (?:back|out)"
-    r"|slipp?(?:ed|s))\b",
-    r"\b(?:jetzt|doch|stattdessen|ab sofort|maintenant|désormais|plutôt|ahora|mejor|adesso|agora)\b"
-    r"|现在|改为|今から|теперь",
+    r"|extend(?:s|ed)?|mov(?:e|es|ed)|go(?:es)? (?:up|down)|bump(?:s|ed)?|cut|double[sd]?|grew|shrank|set|make it"
+    r"|switch(?:ed)?|revised?|replace[sd]?|on second thought|scratch|rather|went (?:up|down)|got (?:more|less)"
+    r"|approved|turns out|back to|let'?s (?:say|make)|post(?:poned?)|push(?:ed)? (?:back|out)|slipp?(?:ed|s))\b",
+    r"\b(?:jetzt|doch|stattdessen|ab sofort|maintenant|désormais|plutôt|ahora|mejor|adesso|agora)\b",
+    r"现在|改为|今から|теперь",
 )
 
 NAMED = _any(
     r"\b(?:call me|address me|refer to me|my name(?:'s| is)|my pronouns|name'?s|i go by|nenn(?:en sie)? mich"
     r"|ich heiße)\b",
-    r"\b(?:appelle[sz]?-moi|je m'appelle|llámame|me llamo|chiamami|mi chiamo)\b|叫我|と呼んで|зови меня|меня зовут",
+    r"\b(?:appelle[sz]?-moi|je m'appelle|llámame|me llamo|chiamami|mi chiamo)\b",
+    r"叫我|と呼んで|зови меня|меня зовут",
 )
 
 LIKING = _any(
-    r"\b(?:i|we|i'd|we'd)(?: would| really| generally| usually| always| also| personally| strongly| much| do)* "
-    r"(?:prefer|like|rather|love|favou?r|appreciate|enjoy|hate|dislike|detest|can'?t stand|loathe|care about"
-    r"|value|don'?t (?:like|care|want))\b",
+    r"\b(?:i|we|i'd|we'd)(?: would| really| generally| usually| always| also| personally| strongly| much"
+    r"| do)* (?:prefer|like|rather|love|favou?r|appreciate|enjoy|hate|dislike|detest|can'?t stand|loathe"
+    r"|care about|value|don'?t (?:like|care|want))\b",
     r"\b(?:prefer(?:s|red|ably|ence)?|favou?r(?:ed|ite)?|pet peeve|i'?m (?:a fan|fond|not a fan|allergic"
     r"|more comfortable|used to|picky))\b",
-    r"\b(?:rather than|instead of|over) (?:a |an |the |any |using |long |big |writing )?\w+|\bif (?:possible"
-    r"|in doubt)\b|\bwhen in doubt\b",
-    r"\b(?:answer|reply|respond|write|speak|talk|explain|communicate|address|summari[sz]e|comment|describe"
-    r"|phrase|format|present"
-    r"|show|report|label|spell|indent|quote|name)\b.{0,60}\b(?:in|as|with|using|to)\b",
+    r"\b(?:rather than|instead of|over) (?:a |an |the |any |using |long |big |writing )?\w+",
+    r"\bif (?:possible|in doubt)\b",
+    r"\bwhen in doubt\b",
+    r"\b(?:answer|reply|respond|write|speak|talk|explain|communicate|address|summari[sz]e|comment|describe|phrase"
+    r"|format|present|show|report|label|spell|indent|quote|name)\b.{0,60}\b(?:in|as|with|using|to)\b",
     r"\b(?:keep|make) (?:it|them|things|your|the|every|all|any)?.{0,50}\b(?:short|brief|concise|terse|simple"
-    r"|small|minimal|tidy|clean"
-    r"|formal|informal|friendly|polite|detailed|readable|plain|to the point|under|crisp|tight|lean|dry)\b",
+    r"|small|minimal|tidy|clean|formal|informal|friendly|polite|detailed|readable|plain|to the point|under|crisp"
+    r"|tight|lean|dry)\b",
     r"\b(?:bullet points?|one[- ]liners?|emojis?|british|american|metric|tabs|spaces|camelcase|snake_case|tone"
     r"|style|wording|verbos\w*)\b",
     r"\b(?:default to|opt for|lean towards?|go easy on|spare me|skip the|less|more) \w+",
-    r"\bworks? (?:better|best) for me\b|\bsuits? me\b|\bi(?:'d| would) be happier\b|\bmy (?:taste|habit|liking"
-    r"|preference)\b",
-    r"\b(?:lieber|bevorzuge|antworte|préfère|réponds|prefiero|responde|preferisco|rispondi|prefiro)\b|喜欢|偏好|好み"
-    r"|希望|предпочита|отвечай",
+    r"\bworks? (?:better|best) for me\b",
+    r"\bsuits? me\b",
+    r"\bi(?:'d| would) be happier\b",
+    r"\bmy (?:taste|habit|liking|preference)\b",
+    r"\b(?:lieber|bevorzuge|antworte|préfère|réponds|prefiero|responde|preferisco|rispondi|prefiro)\b",
+    r"喜欢|偏好|好み|希望|предпочита|отвечай",
 )
 
 AIM = _any(
@@ -195,52 +204,57 @@ AIM = _any(
     r"|we'?ll be done|finish line)\b",
     r"\b(?:help me|what (?:i|we)(?:'m| am|'re| are)? (?:after|want|need|really want)|all this is (?:for|about)"
     r"|so that (?:we|i|users|the))\b",
-    r"\bby the time (?:we|you)(?:'re| are) done\b|\bwe (?:should|must) end up with\b",
-    r"\b(?:we (?:want|replace|migrate|move|port|build)|we'?re \w+ing|let'?s (?:build|make|write|create|get"
-    r"|turn)|in this session)\b",
+    r"\bby the time (?:we|you)(?:'re| are) done\b",
+    r"\bwe (?:should|must) end up with\b",
+    r"\b(?:we (?:want|replace|migrate|move|port|build)|we'?re \w+ing|let'?s (?:build|make|write|create|get|turn)"
+    r"|in this session)\b",
     r"\b(?:this is (?:all )?about|everything (?:we|i) do|serves? the|turn .{2,60} into|get(?:ting)? rid of)\b",
-    r"\b(?:ziel|aufgabe|objectif|objetivo|meta|obiettivo|scopo)\b|目标|目的|目標|цель|задача",
+    r"\b(?:ziel|aufgabe|objectif|objetivo|meta|obiettivo|scopo)\b",
+    r"目标|目的|目標|цель|задача",
 )
 
 DECIDED = _any(
     r"\b(?:decided|decision|settled|agreed|chose(?:n)?|approved|finali[sz]ed|concluded|resolved to|signed off"
     r"|opted)\b",
-    r"\b(?:let'?s (?:go with|use|stick|take|do|keep|pick|settle|call it)|(?:we'?ll|we will|we'?re going to"
-    r"|i'?ll|going to) (?:go with|use|keep|take|adopt))\b",
+    r"\b(?:let'?s (?:go with|use|stick|take|do|keep|pick|settle|call it)|(?:we'?ll|we will|we'?re going to|i'?ll"
+    r"|going to) (?:go with|use|keep|take|adopt))\b",
     r"\b(?:go with|final (?:answer|call|word|choice)|it'?s settled|that'?s settled|pick(?:ed)?|we (?:went"
     r"|go) with|switch(?:ed)? to)\b",
-    r"\b(?:entschieden|beschlossen|décidé|decidido|hemos elegido|deciso)\b|决定|決め|решили",
+    r"\b(?:entschieden|beschlossen|décidé|decidido|hemos elegido|deciso)\b",
+    r"决定|決め|решили",
 )
 
 PROGRESS = _any(
-    r"\b(?:status|progress|so far|in progress|wip|to ?do|remaining|remains|left to do|still (?:open|to do"
-    r"|missing|need|has|have|failing|broken))\b",
+    r"\b(?:status|progress|so far|in progress|wip|to ?do|remaining|remains|left to do|still (?:open|to do|missing"
+    r"|need|has|have|failing|broken))\b",
     r"\b(?:next (?:step|up|is|comes|we|you|i)|up next|(?:is|are|was|were|'s|got) (?:now )?(?:done|finished"
     r"|complete|completed|merged|blocked|pending|half))\b",
-    r"\b(?:missing|halfway|went through|is being|works? now|comes? the|all green|red|left)\b|\bpass(?:es"
-    r"|ed)? (?:except|but|now)\b",
+    r"\b(?:missing|halfway|went through|is being|works? now|comes? the|all green|red|left)\b",
+    r"\bpass(?:es|ed)? (?:except|but|now)\b",
     r"\b(?:has|have|hasn'?t|haven'?t|i|i've)(?: been| not| just| already| now){0,2} \w+ed\b",
-    r"\b(?:step|phase|part|stage|item|task|milestone) \d+|\b\d+ (?:of|out of|/) \d+\b|\b\d+/\d+\b|\bleft off\b"
-    r"|\bpick up\b|\bhalfway\b",
+    r"\b(?:step|phase|part|stage|item|task|milestone) \d+",
+    r"\b\d+ (?:of|out of|/) \d+\b",
+    r"\b\d+/\d+\b",
+    r"\bleft off\b",
+    r"\bpick up\b",
+    r"\bhalfway\b",
     r"\b(?:waiting (?:for|on)|currently|right now|at the moment|just (?:finished|merged|started|deployed)"
     r"|we(?:'re| are) at|blocked|not yet)\b",
-    r"\b(?:stand der dinge|erledigt|offen|en cours|terminé|pendiente|hecho|in corso|fatto)\b|进度|完成|下一步|進捗|次は"
-    r"|сделано|осталось",
+    r"\b(?:stand der dinge|erledigt|offen|en cours|terminé|pendiente|hecho|in corso|fatto)\b",
+    r"进度|完成|下一步|進捗|次は|сделано|осталось",
 )
 
 TO_REMEMBER = _any(
     r"\b(?:remember|for (?:the record|reference|later|your (?:information|reference))|fyi|note(?: down)?:?"
-    r"|keep (?:in mind|this|a note)"
-    r"|write (?:this|that|it) down|you'?ll need|here'?s|here is|this is the|reference|exact(?:ly)?|verbatim"
-    r"|merke?|notiere)\b"
+    r"|keep (?:in mind|this|a note)|write (?:this|that|it) down|you'?ll need|here'?s|here is|this is the"
+    r"|reference|exact(?:ly)?|verbatim|merke?|notiere)\b"
 )
 
 SCOPE = _any(r"\b(?:all|every|each|any|everywhere|whole|entire|everything|always|both|default)\b")
 
 REQUEST = re.compile(
     r"^(?:please|can|could|would|will|kindly|pls|and|also|so|then|ok(?:ay)?|hey|hi|oh|well|now|first|next"
-    r"|finally|but|do|actually|instead|alright|sorry|hmm+|no|yes|wait)\b",
-    re.I,
+    r"|finally|but|do|actually|instead|alright|sorry|hmm+|no|yes|wait)\b"
 )
 
 SPEAKER = _any(
@@ -249,23 +263,28 @@ SPEAKER = _any(
 """Words by which a sentence is somebody's own taste."""
 
 LEANING = _any(
-    r"\b(?:i|we) (?:find|enjoy|am|are|read|learn|work|think in|understand)\b|\bi'?m (?:a|an|not|more|very|new)\b",
-    r"\b(?:helps?|suits?|bothers?|annoys?|confuses?|irritates?|distracts?) (?:me|us)\b|\bgive me\b"
-    r"|\bmore \w+,? less\b",
-    r"\b(?:less|fewer|more) \w+,? (?:and )?(?:less|fewer|more)\b|\w+ over \w+|\bplease[.!]?$|\bfor me\b",
+    r"\b(?:i|we) (?:find|enjoy|am|are|read|learn|work|think in|understand)\b",
+    r"\bi'?m (?:a|an|not|more|very|new)\b",
+    r"\b(?:helps?|suits?|bothers?|annoys?|confuses?|irritates?|distracts?) (?:me|us)\b",
+    r"\bgive me\b",
+    r"\bmore \w+,? less\b",
+    r"\b(?:less|fewer|more) \w+,? (?:and )?(?:less|fewer|more)\b",
+    r"\bplease[.!]?$",
+    r"\bfor me\b",
+    r"\w+ over \w+",
 )
 
 AIM_NAMED = _any(
     r"\b(?:goal|objective|aim|mission|purpose|end result|deliverable|outcome|trying to|ultimately|in the end"
     r"|success)\b",
     r"\b(?:what (?:i|we) (?:want|need|'re after|am after)|the (?:task|job|point|idea|plan|assignment))\b",
-    r"\b(?:ziel|objectif|objetivo|obiettivo)\b|目标|目的|目標|цель",
+    r"\b(?:ziel|objectif|objetivo|obiettivo)\b",
+    r"目标|目的|目標|цель",
 )
 
 HEADING: dict[Kind, re.Pattern[str]] = {
     "rule": _any(
-        r"\b(?:rules?|constraints?|requirements?|do not|don'?ts?|never|always|must|guidelines?|regeln|règles"
-        r"|reglas)\b"
+        r"\b(?:rules?|constraints?|requirements?|do not|don'?ts?|never|always|must|guidelines?|regeln|règles|reglas)\b"
     ),
     "limit": _any(r"\b(?:limits?|budgets?|caps?|quotas?|deadlines?|grenzen|limites|límites)\b"),
     "preference": _any(

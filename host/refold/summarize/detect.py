@@ -66,7 +66,7 @@ def said(text: str, opening: bool = False) -> Iterator[Item]:
         if (judged := _in_list(judge(part), sentence.heading)) is not None
     ]
     if opening and items and all(item.kind != "goal" for item in items):
-        first = next((item for item in items if directive(item.text)), items[0])
+        first = next((item for item in items if directive(item.text.lower())), items[0])
         items = [evolve(item, kind="goal") if item is first else item for item in items]
     yield from items
 
@@ -84,7 +84,7 @@ def _in_list(judged: Judged | None, heading: str) -> Judged | None:
     """An item of a list is what the line above the list calls it, unless it says so itself."""
     if not heading or (judged is not None and judged.strength == 3):
         return judged
-    kind = next((kind for kind, pattern in cues.HEADING.items() if pattern.search(heading)), None)
+    kind = next((kind for kind, pattern in cues.HEADING.items() if pattern.search(heading.lower())), None)
     return judged if kind is None else Judged(kind, 2)
 
 
@@ -110,39 +110,40 @@ def judge(text: str) -> Judged | None:
     Judged(kind='rule', strength=3)
     """
     words = text.split()
-    if (len(words) < 2 and len(text) < 6) or _SMALL.match(text):
+    low = text.lower()
+    if (len(words) < 2 and len(text) < 6) or _SMALL.match(low):
         return None
-    if _QUESTION.search(text) and not _ASKS_TO.search(text):
+    if _QUESTION.search(text) and not _ASKS_TO.search(low):
         return None
-    if reports(text):
+    if reports(low):
         return _remembered(text)
-    if cues.NUMBER_OR_DAY.search(text) and cues.BOUND.search(text):
+    if cues.NUMBER_OR_DAY.search(low) and cues.BOUND.search(low):
         return Judged("limit", 3)
-    if cues.NAMED.search(text):
+    if cues.NAMED.search(low):
         return Judged("preference", 3)
-    if cues.RETRACTION.search(text) or cues.PERMISSION.search(text):
+    if cues.RETRACTION.search(low) or cues.PERMISSION.search(low):
         return Judged("rule", 2)
-    if cues.LIKING.search(text) and (cues.ABSOLUTE.search(text) or directive(text) or cues.SPEAKER.search(text)):
+    if cues.LIKING.search(low) and (cues.ABSOLUTE.search(low) or directive(low) or cues.SPEAKER.search(low)):
         return Judged("preference", 3)
-    if cues.ABSOLUTE.search(text):
+    if cues.ABSOLUTE.search(low):
         return Judged("rule", 3)
-    if cues.FORBIDS.search(text) and not momentary(text) and len(words) <= 30:
+    if cues.FORBIDS.search(low) and not momentary(low) and len(words) <= 30:
         return Judged("rule", 3)
-    if momentary(text):
+    if momentary(low):
         return _remembered(text) or Judged("note", 1)
-    if cues.AIM.search(text) and not cues.ORDER.search(text):
-        return Judged("goal", 3 if cues.AIM_NAMED.search(text) else 2)
-    if MEASURE.search(text) and not past(text) and (directive(text) or not CODE.search(text)):
+    if cues.AIM.search(low) and not cues.ORDER.search(low):
+        return Judged("goal", 3 if cues.AIM_NAMED.search(low) else 2)
+    if MEASURE.search(low) and not past(low) and (directive(low) or not CODE.search(text)):
         return Judged("limit", 2)
-    if cues.DECIDED.search(text):
+    if cues.DECIDED.search(low):
         return Judged("decision", 2)
-    if cues.ORDER.search(text):
+    if cues.ORDER.search(low):
         return Judged("rule", 2)
-    if cues.PROGRESS.search(text):
+    if cues.PROGRESS.search(low):
         return Judged("state", 2)
-    if cues.LEANING.search(text):
+    if cues.LEANING.search(low):
         return Judged("preference", 2)
-    if directive(text) and cues.SCOPE.search(text):
+    if directive(low) and cues.SCOPE.search(low):
         return Judged("rule", 2)
     return _remembered(text) or (Judged("note", 1) if _says_something(text) else None)
 
@@ -155,8 +156,8 @@ def _says_something(text: str) -> bool:
 
 
 def _remembered(text: str) -> Judged | None:
-    if CODE.search(text) and (_IS.search(text) or cues.TO_REMEMBER.search(text)):
+    if CODE.search(text) and (_IS.search(text) or cues.TO_REMEMBER.search(text.lower())):
         return Judged("fact", 2)
-    if cues.TO_REMEMBER.search(text) or CODE.search(text):
+    if cues.TO_REMEMBER.search(text.lower()) or CODE.search(text):
         return Judged("fact", 1)
     return None

@@ -12,7 +12,7 @@ from refold.sizing.estimate import MESSAGE, row_tokens, tokens
 from refold.summarize.blocks import Block, Step
 from refold.summarize.clip import clipped
 from refold.summarize.detect import said
-from refold.summarize.standing import Item, read
+from refold.summarize.standing import TAG, Item, Standing, read
 from refold.values.contexts import Fold
 from refold.values.rows import Call, Image, Row, SourceRef
 
@@ -52,9 +52,9 @@ def flatten(material: Iterable[Material], elided: Mapping[SourceRef, str]) -> It
             yield _step(pending)
             pending = []
         if isinstance(piece, str):
-            yield _step([_text("text", "text", piece, repeats)])
+            yield _step([_text(piece, repeats)])
         elif isinstance(piece, Fold):
-            yield _step([_text("fold", f"summary {piece.label}".strip(), piece.text, repeats)])
+            yield _step([_fold(piece, repeats)])
         elif piece.kind == "user":
             yield _step([_user(piece, elided)])
         elif piece.kind == "assistant":
@@ -82,12 +82,20 @@ def _step(parts: list[_Part]) -> Step:
     )
 
 
-def _text(kind: str, label: str, text: str, repeats: _Repeats) -> _Part:
-    """A fold or an extension's text. Its own structured part is carried, not summarized again."""
-    standing, body = read(text)
+def _fold(fold: Fold, repeats: _Repeats) -> _Part:
+    """A stored summary. Its own structured part is carried, not summarized again."""
+    standing, body = read(fold.text)
     shown = repeats.dropped(clipped(body, ENTRY))
-    blocks = (Block("fold" if kind == "fold" else "text", label, shown),) if shown.strip() else ()
-    return _Part(blocks, tokens(text), standing.items)
+    blocks = (Block("fold", f"summary {fold.label}".strip(), shown),) if shown.strip() else ()
+    return _Part(blocks, tokens(fold.text), standing.items)
+
+
+def _text(text: str, repeats: _Repeats) -> _Part:
+    """A text of an extension. Only one that begins with a structured part is a summary; in the middle of another
+    text anybody may have written such a thing."""
+    standing, body = read(text) if text.startswith(f"<{TAG}>") else (Standing(), text)
+    shown = repeats.dropped(clipped(body, ENTRY))
+    return _Part((Block("text", "text", shown),) if shown.strip() else (), tokens(text), standing.items)
 
 
 def _user(row: Row, elided: Mapping[SourceRef, str]) -> _Part:

@@ -44,15 +44,13 @@ _CHANGED = re.compile(
     re.M | re.I,
 )
 _ERROR = re.compile(
-    r"^.*(?:\b[A-Z]\w*(?:Error|Exception)\b|\b(?:error|fatal|panic|FAILED|failure|cannot|denied|not found"
-    r"|undefined)\b[:( ]).*$",
-    re.MULTILINE,
+    r"\b[A-Z]\w*(?:Error|Exception)\b"
+    r"|\b(?:[Ee]rror|ERROR|fatal|FATAL|panic|FAILED|failure|denied|[Nn]ot found|undefined)\b[:( ]"
 )
 _RESULT = re.compile(
-    r"^.*(?:\b\d+ (?:passed|failed|tests?|errors?|warnings?|files? changed|skipped|insertions?)\b"
-    r"|\b\d+(?:\.\d+)? ?(?:ms|%|MB|GB|req/s)(?!\w)"
-    r"|\bexit(?:ed)?(?: with)?(?: code| status)? ?\d+).*$",
-    re.MULTILINE | re.IGNORECASE,
+    r"\b\d+ (?:passed|failed|tests?|errors?|warnings?|files? changed|skipped|insertions?)\b"
+    r"|\b\d+(?:\.\d+)? ?(?:ms|%|MB|GB|req/s)(?!\w)|\bexit(?:ed)?(?: with)?(?: code| status)? ?\d+",
+    re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 
@@ -69,7 +67,8 @@ class Offline:
         account = parse(prompt.previous)
         for call, outcome in _calls(prompt.blocks):
             account = _worked(account, call, outcome)
-        account = evolve(account, lists={**account.lists, "Last": _last(prompt.blocks)})
+        if last := _last(prompt.blocks):
+            account = evolve(account, lists={**account.lists, "Last": last})
         account = evolve(account, prose=_told(account.prose, prompt, limit))
         text = account.render(limit) or _shrunk(account, limit)
         if not text:
@@ -135,8 +134,16 @@ def _changes(call: Block) -> bool:
 
 def _lines(pattern: re.Pattern[str], text: str, most: int) -> list[str]:
     """The last lines that match, oldest first: what a run says at its end counts."""
-    found = [_line(match[0]) for match in pattern.finditer(text)]
-    return list(dict.fromkeys(found))[-most:]
+    found: dict[str, None] = {}
+    end = 0
+    for match in pattern.finditer(text):
+        if match.start() < end:
+            continue
+        start = text.rfind("\n", 0, match.start()) + 1
+        end = text.find("\n", match.end())
+        end = len(text) if end < 0 else end
+        found[_line(text[start:end])] = None
+    return list(found)[-most:]
 
 
 def _last(blocks: tuple[Block, ...]) -> tuple[str, ...]:

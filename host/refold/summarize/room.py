@@ -76,4 +76,4 @@ def _worth(item: Item) -> int:
 
 def _reach(item: Item) -> int:
     """How far the line reaches beyond the moment; a long one takes the room of several."""
-    return generality(item.text) - len(item.text) // 120
+    return generality(item.text.lower()) - len(item.text) // 120

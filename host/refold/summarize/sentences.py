@@ -13,7 +13,7 @@ LONGEST = 320
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 # What programs put into user rows: reminders, environment blocks, command echoes. Names with a hyphen or underscore
 # are never prose mark-up.
-_MACHINE = re.compile(r"<([a-z]+(?:[-_][a-z]+)+)\b[^>]*>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_MACHINE = re.compile(r"<([a-z]+(?:[-_][a-z]+)+)\b[^<>]*>", re.IGNORECASE)
 _BULLET = re.compile(r"^\s*(?:[-*•–+‣·]|\(?\d{1,3}[.):]|\(?[a-z][.)])\s+(?:\[[ xX]?\]\s*)?")
 _HEADING = re.compile(r"^\s*#{1,6}\s+")
 _END = re.compile(r"(?<=[.!?…])[\"')\]*_]*\s+(?=\S)|(?<=[。！？；])|\s*;\s+|\s+[–—]\s+(?=\w)")
@@ -45,7 +45,7 @@ def sentences(text: str) -> Iterator[Sentence]:
     if "```" in text or "~~~" in text:
         text = _FENCE.sub("\n\n", text)
     if "</" in text:
-        text = _MACHINE.sub("\n\n", text)
+        text = _without_machine(text)
     heading = ""
     for paragraph, listed in _paragraphs(text):
         if not listed:
@@ -54,6 +54,23 @@ def sentences(text: str) -> Iterator[Sentence]:
             yield Sentence(sentence, heading if listed else "")
         if paragraph.endswith((":", "：")):
             heading = paragraph if len(paragraph) <= 160 else paragraph[-160:]
+
+
+def _without_machine(text: str) -> str:
+    """The text without the blocks that programs put into it, each from its tag to the one that closes it."""
+    kept: list[str] = []
+    unclosed: set[str] = set()
+    start = at = 0
+    while found := _MACHINE.search(text, at):
+        close = f"</{found[1]}>"
+        end = -1 if close in unclosed else text.find(close, found.end())
+        if end < 0:
+            unclosed.add(close)
+            at = found.end()
+            continue
+        kept += (text[start : found.start()], "\n\n")
+        start = at = end + len(close)
+    return "".join([*kept, text[start:]])
 
 
 def _paragraphs(text: str) -> Iterator[tuple[str, bool]]:

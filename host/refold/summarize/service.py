@@ -179,7 +179,8 @@ class _Work:
             self._fall_over(error)
             return
         self.halved += 1
-        self.most = max(LEAST, tried // 2)
+        half = tried // 2 if error.limit is None else min(tried // 2, error.limit // 2)
+        self.most = max(LEAST, half)
 
     def _fall_over(self, error: SummaryFailed) -> None:
         """The next summarizer goes on where this one failed; passes that were accepted stay."""

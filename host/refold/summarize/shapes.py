@@ -1,4 +1,7 @@
-"""What a sentence is by its shape, where no cue names it: an order, a report, a general statement."""
+"""What a sentence is by its shape, where no cue names it: an order, a report, a general statement.
+
+Sentences come in lower case, as in `cues`.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,11 @@ _REPORT = re.compile(
     r"|got|get"
     r"|tried|ran|wrote|happens|happened|says?|said|feels?|hope|suppose|assume|have a feeling)\b"
     r"|i'?m not sure\b)",
-    re.IGNORECASE,
 )
 _OF_US = re.compile(
     r"\b(?:you(?:r|'re|'ll)?|we|must|should|shall|never|please|let'?s|prefer|want|like|need|budget|limit|rule"
     r"|deadline|hate)\b"
     r"|\bi (?:don'?t|never) (?:want|like|need|care|accept|tolerate|allow|permit|wish|expect)\b",
-    re.IGNORECASE,
 )
 _MIND = re.compile(
     r"^(?:why|how come|(?:how|what|where|who|which) (?:do|does|did|is|are|was|were|can|could|about)|is there"
@@ -31,13 +32,11 @@ _MIND = re.compile(
     r"|^(?:i (?:don'?t|didn'?t) (?:know|see|get|understand|think|remember|believe|care)|i never (?:saw|knew|got"
     r"|had|said)"
     r"|(?:all|everything) i (?:see|know|get))\b",
-    re.IGNORECASE,
 )
 _PAST = re.compile(
     r"\b(?:was|were|did|had|took|ran|went|got|came|broke|threw|crashed|failed|happened|tried|saw|found|wrote"
     r"|made|used|gave"
     r"|yesterday|last (?:week|month|night|time)|ago|earlier today)\b",
-    re.IGNORECASE,
 )
 _MOMENT = re.compile(
     r"^(?:(?:ok(?:ay)?|and|so|now|then|also|please|alright|cool|great|yes|no|can you|could you|let'?s|actually"
@@ -46,16 +45,13 @@ _MOMENT = re.compile(
     r"|list|tell|explain"
     r"|commit|revert|copy|kill|investigate|propose|compare|rerun|restart|start|go|do|see|search|retry|debug"
     r"|proceed|resume)\b",
-    re.IGNORECASE,
 )
 _LASTS = re.compile(
     r"\b(?:every|each|all|any|always|never|only|before|after|when(?:ever)?|unless|until|if|with|without|first|must)\b",
-    re.IGNORECASE,
 )
 _HERE = re.compile(
-    r"\b(?:this|that|it|these|those|here|above|again|now|same|thing|stuff|maybe|perhaps|think"
+    r"\b(?:this|that(?=[.,;]|$| one| was| is)|it|these|those|here|above|again|now|same|thing|stuff|maybe|perhaps|think"
     r"|guess)\b",
-    re.I,
 )
 _UNITS = (
     r"(?:ms|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|days?|weeks?|months?|years?|[kmgt]i?b|bytes?|%"
@@ -73,7 +69,6 @@ MEASURE = re.compile(
     r"|fifty|sixty"
     rf"|hundred|thousand|half an?))[\s-]?(?:\w+[\s-])?{_UNITS}(?!\w)|[€$£]\s?\d|\b(?:before|after|by"
     rf"|until) the \d+(?:st|nd|rd|th)\b",
-    re.IGNORECASE,
 )
 """A figure with its unit, or a date."""
 
@@ -85,9 +80,9 @@ def directive(text: str) -> bool:
         found = _WORD.search(rest)
         if found is None:
             return False
-        if found[0].lower() in IMPERATIVE:
+        if found[0] in IMPERATIVE:
             return True
-        if REQUEST.match(rest[found.start() :]) is None and found[0].lower() not in _SUBJECTS:
+        if REQUEST.match(rest[found.start() :]) is None and found[0] not in _SUBJECTS:
             return False
         rest = rest[found.end() :]
     return False

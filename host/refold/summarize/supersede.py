@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from refold.summarize import cues
 from refold.summarize.standing import Item, Standing
@@ -57,9 +57,10 @@ class _Reading:
 
 @lru_cache(maxsize=8192)
 def _reading(text: str) -> _Reading:
+    low = text.lower()
     meaning = sense(text)
     states = _STATES.match(text)
-    named = cues.NAMED.search(text) is not None
+    named = cues.NAMED.search(low) is not None
     chosen = choices(text)
     marks = {f"#{place}" for place in chosen} | ({"#named"} if named else set())
     return _Reading(
@@ -68,9 +69,9 @@ def _reading(text: str) -> _Reading:
         subject=sense(states[1]) if states else None,
         value=sense(states[2]) if states else None,
         named=named,
-        changes=cues.CHANGE.search(text) is not None,
-        permits=cues.PERMISSION.search(text) is not None,
-        withdraws=cues.RETRACTION.search(text) is not None,
+        changes=cues.CHANGE.search(low) is not None,
+        permits=cues.PERMISSION.search(low) is not None,
+        withdraws=cues.RETRACTION.search(low) is not None,
         conditional=_CONDITION.search(text) is not None,
         answers=_ANSWERS.search(text) is not None,
         asks=text.rstrip("\"') ").endswith(("?", "？")),
@@ -80,16 +81,28 @@ def _reading(text: str) -> _Reading:
 
 def merged(standing: Standing, newer: Iterable[Item]) -> Standing:
     """The standing part after the user said those items, in that order; what they change is gone."""
+    items = {item.key: (item, _reading(item.text)) for item in standing.items}
     for item in newer:
-        gone = [old.key for old in standing.items if supersedes(item, old)]
-        standing = (standing.without(gone) if gone else standing).added(item)
-    return standing
+        later = _reading(item.text)
+        gone = [
+            key
+            for key, (old, earlier) in items.items()
+            if not later.touches.isdisjoint(earlier.touches) and _changes(item, old, later, earlier)
+        ]
+        for key in gone:
+            del items[key]
+        items.pop(item.key, None)
+        items[item.key] = (item, later)
+    return evolve(standing, items=tuple(item for item, _ in items.values()))
 
 
 def supersedes(new: Item, old: Item) -> bool:
     """Whether `new`, said later, changes what `old` set, so that `old` must not stand any more."""
-    later, earlier = _reading(new.text), _reading(old.text)
-    if later.touches.isdisjoint(earlier.touches) or new.key == old.key or later.asks:
+    return _changes(new, old, _reading(new.text), _reading(old.text))
+
+
+def _changes(new: Item, old: Item, later: _Reading, earlier: _Reading) -> bool:
+    if later.asks or new.key == old.key:
         return False
     if later.named and earlier.named:
         return True

@@ -180,6 +180,7 @@ def copy(distribution: metadata.Distribution, site: Path) -> None:
 def shared_environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     if sys.platform == "win32":
         pytest.skip("files in use cannot be exchanged there")
+    pytest.importorskip("ensurepip", reason="this Python makes no environments with pip")
     return Environment(tmp_path_factory.mktemp("environment") / "venv")
 
 

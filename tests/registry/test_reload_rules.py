@@ -48,6 +48,9 @@ def test_code_that_the_program_imported_itself_is_never_taken_out(environment, l
     row = child.list()["rows"]["own"]
     assert (row["title"], row["enabled"]) == ("one", True)
     assert "(2), but this process runs 1: restart to use it" in row["problem"]
+    environment.remove("refold-own")
+    child.reload()
+    assert "own" not in child.list()["rows"]
     assert child.python("import t_own, sys; answer = t_own is sys.first") is True
 
 

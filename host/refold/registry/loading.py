@@ -67,7 +67,6 @@ class Code:
         on_disk = {each.distribution.name: each.distribution for each in scan.found}
         fresh = on_disk.keys() - self.held.keys()
         gone = self.held.keys() - on_disk.keys()
-        self.pinned -= gone
         stale = {name for name, each in on_disk.items() if name not in fresh and each.stamp != self.held[name].stamp}
         failed = {each.found.distribution.name for each in old.loaded.values() if each.extension is None}
         changed = _with_dependents(on_disk, stale | fresh | gone | (failed & on_disk.keys()))
@@ -88,6 +87,7 @@ class Code:
             self.held[name] = on_disk[name]
         for name in gone:
             self.held.pop(name, None)
+        self.pinned -= gone
 
         loaded = {each.id: self._loaded(each, old.loaded.get(each.id)) for each in scan.found}
         problems = [*scan.problems, *self._restarts(scan, stale & self.pinned)]

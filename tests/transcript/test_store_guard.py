@@ -149,7 +149,7 @@ def test_migrations_run_once_each_and_go_on_where_they_ended(database):
         "CREATE TABLE x_new(a); DROP TABLE row",
         "CREATE TABLE x_new(a); CREATE INDEX x_i ON row(kind)",
         "CREATE TABLE x_new(a); CREATE TRIGGER x_t AFTER INSERT ON row BEGIN DELETE FROM x; END",
-        "CREATE TABLE x_new(a); CREATE TRIGGER x_t AFTER INSERT ON x BEGIN DELETE FROM row; END; INSERT INTO x VALUES(1)",
+        "CREATE TRIGGER x_t AFTER INSERT ON x BEGIN DELETE FROM row; END; INSERT INTO x VALUES(1)",
         "CREATE TABLE x_new(a); ALTER TABLE body RENAME TO x_body",
         "CREATE TABLE x_new(a); COMMIT",
         "CREATE TABLE x_new(a); PRAGMA user_version=99",

@@ -63,6 +63,7 @@ def _in_slices(database: Database, step: Step) -> None:
     while more:
         with database.write() as writer:
             until = time.monotonic() + SLICE
+            more = step(writer)
             while more and time.monotonic() < until:
                 more = step(writer)
         if more:

@@ -111,7 +111,7 @@ def draw(desk: Desk, ask: Ask, reader: Reader) -> Drawn:
     if view.composition.strategy is not None:
         checks.check(view.composition.strategy.id, bound, _facts(view), view.model)
     before = view.sizing.request(bound.sections)
-    elided = _reduce(desk, view, bound, before)
+    elided = _reduce(desk, ask, view, bound, before)
     projection = with_elisions(bound, elided)
     messages = assemble(view.history, projection.sections, view.model, pinned.notes)
     exact = view.sizing.request(projection.sections) - _unsent(view, projection, messages)
@@ -140,20 +140,25 @@ def _whole(view: View) -> Projection:
     return Projection(tail, None, Observation("whole", "no strategy is enabled"))
 
 
-def _reduce(desk: Desk, view: View, projection: Projection, before: int) -> dict[int, str]:
+def _reduce(desk: Desk, ask: Ask, view: View, projection: Projection, before: int) -> dict[int, str]:
+    """What reducers shorten, and what the host itself shows as one line after a refusal."""
     reducers = [each for each in view.composition.extensions if each.reducer is not None]
-    if not reducers:
+    if not reducers and not ask.elided:
         return {}
-    rows = [row for row in _shown(view, projection) if row.ref.seq not in _elided_by_strategy(projection)]
-    return reduced(rows, [partial(_ask_reducer, desk, view, each, before) for each in reducers])
+    strategy = _elided_by_strategy(projection)
+    rows = [row for row in shown_rows(view, projection) if row.ref.seq not in strategy]
+    on_view = {row.ref.seq for row in rows}
+    forced = {seq: text for seq, text in ask.elided.items() if seq in on_view}
+    rows = [row for row in rows if row.ref.seq not in forced]
+    return forced | reduced(rows, [partial(_ask_reducer, desk, ask, view, each, before) for each in reducers])
 
 
 def _ask_reducer(
-    desk: Desk, view: View, extension: Extension, before: int, rows: Sequence[Row]
+    desk: Desk, ask: Ask, view: View, extension: Extension, before: int, rows: Sequence[Row]
 ) -> Mapping[SourceRef, str]:
     def call() -> Mapping[SourceRef, str]:
         assert extension.reducer is not None
-        return extension.reducer.reduce(BoundContext(view, extension), rows, before, False)
+        return extension.reducer.reduce(BoundContext(view, extension), rows, before, ask.refused_in_turn)
 
     return listen(desk.notices, extension.id, "reduce", call) or {}
 
@@ -168,7 +173,8 @@ def _blocks(desk: Desk, view: View, extension: Extension) -> Sequence[ContextBlo
     )
 
 
-def _shown(view: View, projection: Projection) -> list[Row]:
+def shown_rows(view: View, projection: Projection) -> list[Row]:
+    """The rows on view, oldest first, as they are shown."""
     parts = [part for section in projection.sections for part in section.inputs if isinstance(part, Rows)]
     return [row for part in parts for row in shown(view.history, part)]
 
@@ -179,7 +185,7 @@ def _elided_by_strategy(projection: Projection) -> set[int]:
 
 
 def _unsent(view: View, projection: Projection, messages: Sequence[Sequence[Sourced]]) -> int:
-    return unsent_tokens(_shown(view, projection), [each for part in messages for each in part], view.history)
+    return unsent_tokens(shown_rows(view, projection), [each for part in messages for each in part], view.history)
 
 
 def _size(view: View, bound: int, compactions: int) -> Size:

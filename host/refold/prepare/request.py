@@ -27,7 +27,8 @@ class Ask:
 
     `override` is the window of this one request, before every other source (tokens); `windows` are further sources
     in the order of their authority; `refused` caps them all. `reserve` is kept free for the reply (tokens).
-    `learnt_percent` corrects the local estimate for this provider and model.
+    `learnt_percent` corrects the local estimate for this provider and model. After a refusal, `refused_in_turn` is true
+    until the turn ends, and `elided` are the results (seq to text) that the host itself shows as one line.
     """
 
     session: str
@@ -40,6 +41,8 @@ class Ask:
     tools: tuple[ToolSpec, ...] = ()
     traits: Mapping[str, ToolTraits] = field(factory=dict)
     learnt_percent: int = 100
+    refused_in_turn: bool = False
+    elided: Mapping[int, str] = field(factory=dict)
 
 
 @frozen(eq=False)
@@ -100,3 +103,13 @@ class Prepared:
     rests: bool
     snapshot: Snapshot
     notices: tuple[str, ...]
+
+
+@frozen
+class Recovered:
+    """The request after a refusal. `elided` are results (seq to text) that the host shows as one line for the rest of
+    the turn; `helped` is false when nothing could be made smaller, and then asking again is of no use."""
+
+    prepared: Prepared
+    elided: Mapping[int, str]
+    helped: bool

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from attrs import evolve
+
 from refold.prepare import head, snapshot
 from refold.prepare.capture import capture
 from refold.prepare.compacting import attempt
 from refold.prepare.context import BoundContext
 from refold.prepare.draw import Drawn, draw, judge
 from refold.prepare.listen import listen
-from refold.prepare.request import Ask, Attempted, Check, Desk, Prepared
+from refold.prepare.overflow import elide_oldest
+from refold.prepare.request import Ask, Attempted, Check, Desk, Prepared, Recovered
 from refold.registry.contributions import Extension
 from refold.transcript import state
-from refold.values.errors import Busy, CompactionFailed
+from refold.values.errors import Busy, CompactionFailed, Vetoed
 from refold.values.inputs import Fact
 from refold.values.messages import Request
-from refold.values.outcome import Applied, Demand
+from refold.values.outcome import Applied, Blocked, Demand
 
 
 def prepare(desk: Desk, ask: Ask, *, resting: bool = False) -> Prepared:
@@ -54,6 +57,33 @@ def compact(desk: Desk, ask: Ask) -> Prepared:
             reader.renew()
             drawn = draw(desk, ask, reader)
         return _finish(desk, ask, drawn, _judge(desk, ask, drawn), attempted)
+
+
+def recover(desk: Desk, ask: Ask, limit: int | None) -> Recovered:
+    """The request to ask again with after a refusal that meant "too large".
+
+    The strategy compacts once with demand `overflow`, under the limit that the refusal revealed (tokens as estimated
+    here). Where that folds nothing, or the folded request still measures over the limit, the host shows the oldest
+    results of the turn being answered as one line each, never those of the newest step. Raises Vetoed when an
+    extension refused the compaction, ProjectionFailed.
+    """
+    with desk.database.read() as reader:
+        drawn = draw(desk, ask, reader)
+        attempted = _automatic(desk, drawn, Demand("overflow", drawn.size.tokens, limit))
+        if attempted is not None and isinstance(attempted.outcome, Blocked) and attempted.outcome.code == "veto":
+            raise Vetoed(attempted.outcome.reason)
+        folded = attempted is not None and isinstance(attempted.outcome, Applied)
+        if folded:
+            reader.renew()
+            drawn = draw(desk, ask, reader)
+        elided: dict[int, str] = {}
+        if not folded or (limit is not None and drawn.size.tokens > limit):
+            elided = elide_oldest(drawn, limit)
+        if elided:
+            ask = evolve(ask, elided={**ask.elided, **elided})
+            drawn = draw(desk, ask, reader)
+        prepared = _finish(desk, ask, drawn, _judge(desk, ask, drawn), attempted)
+        return Recovered(prepared, elided, folded or bool(elided))
 
 
 def plan(desk: Desk, ask: Ask) -> Attempted:

@@ -16,7 +16,7 @@ from refold.summarize.standing import KINDS, TAG, Item, Standing, defused, norma
 _OPENS = re.compile(rf"^\W*{TAG}\b[^>]*>?\s*$", re.IGNORECASE)
 _CLOSES = re.compile(rf"^\W*/\s*{TAG}\b[^>]*>?\W*$", re.IGNORECASE)
 _LINE = re.compile(rf"^\W*({'|'.join(KINDS)}|replaced)\W*:\W*?(?=\w|[\"'`(])(\S.*?)\s*$", re.IGNORECASE)
-_FRAME = re.compile(r"^(?:Set by the user, in the user's words|\(\d+ earlier lines? left out)|^`{3}\w*$|^\W*$")
+_FRAME = re.compile(r"^(?:Set by the user;|\(\d+ earlier lines? left out)|^`{3}\w*$|^\W*$")
 _ARROW = re.compile(r"\s*(?:=>|->|→|⇒)\s*")
 
 

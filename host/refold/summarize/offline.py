@@ -32,7 +32,7 @@ _PATH = re.compile(
     r"|absolute_path): (.+)",
     re.MULTILINE | re.I,
 )
-_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)|^\+\+\+ b/(.+)", re.MULTILINE)
+_PATCHED = re.compile(r"(?:^|: )\*\*\* (?:Update|Add|Delete) File: (.+)|^\+\+\+ b/(.+)", re.MULTILINE)
 _CHANGES = re.compile(
     r"write|edit|create|patch|replace|insert|update|delete|remove|move|rename|save"
     r"|append",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from attrs import evolve
 
@@ -40,26 +39,25 @@ def fitted(standing: Standing, limit: int) -> Standing:
     order = list(enumerate(items))
     firm = [entry for entry in order if entry[1].kind in KEPT]
     loose = [entry for entry in order if entry[1].kind not in KEPT]
-    used = Standing(left_out=standing.left_out + len(firm)).size()
-    chosen: set[int] = set()
-    used = _fill(firm, lambda at, item: (_strength(item), _reach(item), at), used, limit * FIRM // 100, chosen)
-    lost = len(firm) - len(chosen)
-    _fill(loose, lambda at, item: (_worth(item), 0, at), used, limit * LOOSE // 100, chosen)
-    return Standing(tuple(item for at, item in order if at in chosen), standing.left_out + lost)
+    firm.sort(key=lambda entry: (_strength(entry[1]), _reach(entry[1]), entry[0]), reverse=True)
+    loose.sort(key=lambda entry: (_worth(entry[1]), entry[0]), reverse=True)
+    chosen: dict[int, Item] = {}
+    used = Standing(left_out=standing.left_out + len(firm) + 1).size()
+    used = _fill(firm, used, limit * FIRM // 100, chosen)
+    lost = standing.left_out + len(firm) - len(chosen)
+    _fill(loose, used, limit * LOOSE // 100, chosen)
+    kept = Standing(tuple(chosen[at] for at in sorted(chosen)), lost)
+    # Where not even the frame of the part fits, there is none: the summary is a line or two.
+    return kept if kept.size() <= limit * FIRM // 100 else Standing()
 
 
-def _fill(
-    entries: list[tuple[int, Item]],
-    worth: Callable[[int, Item], tuple[int, int, int]],
-    used: int,
-    limit: int,
-    chosen: set[int],
-) -> int:
-    for at, item in sorted(entries, key=lambda entry: worth(*entry), reverse=True):
+def _fill(entries: list[tuple[int, Item]], used: int, limit: int, chosen: dict[int, Item]) -> int:
+    """Chooses entries in their order as long as they fit, and returns the tokens used."""
+    for at, item in entries:
         size = tokens(item.render() + "\n") + 1
         if used + size <= limit:
             used += size
-            chosen.add(at)
+            chosen[at] = item
     return used
 
 

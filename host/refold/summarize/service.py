@@ -197,7 +197,7 @@ class _Work:
         for step in steps:
             standing = fitted(merged(standing, step.said), self.order.limit) if step.said else standing
         standing = standing.without(self.known)
-        room = max(16, self.order.limit - standing.size() - 2)
+        room = max(1, self.order.limit - standing.size() - 2)
         prompt = Prompt(
             blocks=tuple(block for step in steps for block in step.blocks),
             standing=standing,
@@ -230,7 +230,6 @@ class _Work:
     def _judged(self, reply: Reply, standing: Standing, heard: str) -> _Carry:
         name = self.summarizers[self.at].name
         reason = refusal(reply)
-        # The offline summarizer may have nothing to add to the structured part; a model that says nothing failed.
         if reason is not None:
             raise Unacceptable(reason, by=name)
         read_back = amended(spoken(reply.text), standing, heard)

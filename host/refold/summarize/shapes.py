@@ -22,7 +22,8 @@ _REPORT = re.compile(
     r"|i'?m not sure\b)",
 )
 _OF_US = re.compile(
-    r"\b(?:you(?:r|'re|'ll)?|we|must|should|shall|never|please|let'?s|prefer|want|like|need|budget|limit|rule"
+    r"\b(?:you(?:r|'re|'ll)?|we|must|should|shall|never (?!\w+ed\b|was|were|had|got|did|ran"
+    r"|works?\b|saw|came|went)|please|let'?s|prefer|want|like|need|budget|limit|rule"
     r"|deadline|hate)\b"
     r"|\bi (?:don'?t|never) (?:want|like|need|care|accept|tolerate|allow|permit|wish|expect)\b",
 )

@@ -3,7 +3,7 @@
 It is text, so that any model reads it, and it parses back, so that the next compaction carries it word for word:
 
     <session-rules>
-    Set by the user, in the user's words; a later line wins over an earlier one.
+    Set by the user; a later line wins over an earlier one.
     goal: Ship the billing exporter
     rule: Never deploy on Friday
     </session-rules>
@@ -25,7 +25,7 @@ KEPT: frozenset[Kind] = frozenset(("goal", "rule", "limit", "preference"))
 """Kinds that leave only when a later user word changes them, as long as they fit at all."""
 
 TAG = "session-rules"
-_INTRO = "Set by the user, in the user's words; a later line wins over an earlier one."
+_INTRO = "Set by the user; a later line wins over an earlier one."
 _SECTION = re.compile(rf"^<{TAG}>[ \t]*\n(.*?)^</{TAG}>[ \t]*\n*", re.DOTALL | re.MULTILINE)
 _LINE = re.compile(rf"^\s*(?:[-*]\s+)?({'|'.join(KINDS)})\s*:\s*(\S.*?)\s*$", re.IGNORECASE)
 _LEFT = re.compile(r"^\((\d+) earlier lines? left out; the transcript has (?:it|them)\)$")

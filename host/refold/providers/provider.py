@@ -9,6 +9,8 @@ from attrs import frozen
 
 from refold.values.errors import Refused
 
+_SHORTEST = 6  # characters: a shorter one is no secret, and would be found inside other words
+
 
 @frozen
 class ProviderConfig:
@@ -28,13 +30,24 @@ def key(provider: ProviderConfig) -> str | None:
     """The key as it stands in the environment now. Raises Refused when the named variable is empty."""
     if provider.key_env is None:
         return None
-    found = os.environ.get(provider.key_env, "").strip()
+    found = _from_environment(provider)
     if not found:
         raise Refused(
             f"the environment variable {provider.key_env}, which holds the key of provider {provider.name}, is not set;"
             " nothing was sent; set it and try again"
         )
+    if not (found.isascii() and found.isprintable()):
+        raise Refused(
+            f"the environment variable {provider.key_env} holds characters that no key has;"
+            " nothing was sent; set it anew"
+        )
     return found
+
+
+def without_key(provider: ProviderConfig, text: str) -> str:
+    """The text of a provider, which may quote the key that it was sent, without it."""
+    found = _from_environment(provider)
+    return text.replace(found, "[key]") if len(found) >= _SHORTEST else text
 
 
 def owner(provider: ProviderConfig, model: str) -> str:
@@ -46,6 +59,10 @@ def owner(provider: ProviderConfig, model: str) -> str:
     >>> owner(ProviderConfig("local", "openai-chat", "http://127.0.0.1:8080/v1"), "small")
     'local/-/small'
     """
-    found = os.environ.get(provider.key_env, "").strip() if provider.key_env else ""
+    found = _from_environment(provider)
     account = sha256(found.encode("utf-8", "surrogateescape")).hexdigest()[:8] if found else "-"
     return f"{provider.name}/{account}/{model}"
+
+
+def _from_environment(provider: ProviderConfig) -> str:
+    return os.environ.get(provider.key_env, "").strip() if provider.key_env else ""

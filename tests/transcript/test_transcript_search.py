@@ -63,6 +63,7 @@ def test_a_search_finds_what_a_plain_walk_finds(shape, data):
         ('it\'s "so"', "'S \"SO"),
         ("x\0y", "\0Y"),
         ("x\0y", "y"),
+        (" ", " "),
         ("數據", "據"),
         ("e\u0301", "\u0301"),
         ("long " * 20_000 + "end", "LONG " * 20_000),

@@ -54,7 +54,9 @@ def search(
     if limit <= 0 or after >= upto:
         return hits
     for seq, own, calls in _candidates(reader, key, needle, after, upto):
-        snippet = snippet_around(own, needle) or (snippet_around(calls, needle) if calls else None)
+        snippet = snippet_around(own, needle)
+        if snippet is None and calls:
+            snippet = snippet_around(calls, needle)
         if snippet is not None:
             hits.append(Hit(seq, snippet))
             if len(hits) == limit:

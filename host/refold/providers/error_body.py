@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from attrs import frozen
 READ = 1 << 16
 """Bytes of an error's body that are read."""
 
+_RETRY = re.compile("retry", re.IGNORECASE)  # a text that says nothing without its key
 _DEEPEST = 8
 _LONGEST_CODE = 80
 _CODES = ("code", "type", "status", "status_code")
@@ -38,7 +40,7 @@ def read(text: str) -> ErrorBody:
         return ErrorBody(frozenset(), text, text)
     leaves = list(_leaves("", value, 0))
     codes = {str(leaf).lower() for key, leaf in leaves if key in _CODES and len(str(leaf)) <= _LONGEST_CODE}
-    said = [leaf if isinstance(leaf, str) else f'"{key}": {leaf}' for key, leaf in leaves]
+    said = [leaf if isinstance(leaf, str) and not _RETRY.match(key) else f'"{key}": {leaf}' for key, leaf in leaves]
     words = [leaf for key, leaf in leaves if key in _WORDS and isinstance(leaf, str) and leaf.strip()]
     return ErrorBody(frozenset(codes), "\n".join(said), ": ".join(dict.fromkeys(words)) or text)
 

@@ -171,6 +171,7 @@ _OUT_OF_ROOM = re.compile(r"context size has been exceeded", re.IGNORECASE)
 _OUTPUT_CAP = re.compile(
     r"(?:max_(?:completion_|output_|new_)?tokens|maxOutputTokens)\W.{0,80}?"
     r"(?:too large|must be|valid range|supported range|maximum|> ?\d|at most|less than)"
+    r"|range of max\w*tokens is"
     r"|supports? at most [\d,]+ (?:completion|output) tokens",
     re.IGNORECASE | re.DOTALL,
 )
@@ -203,7 +204,7 @@ def classify(status: int, code: str, text: str, headers: Mapping[str, str]) -> R
         numbers = refusal_numbers.of_rate(body.text)
     elif kind == "output_cap":
         numbers = refusal_numbers.of_output_cap(body.text)
-    words = one_line(body.words) or (code if code else "")
+    words = one_line(body.words) or one_line(code)
     return Refusal(
         kind,
         numbers.limit,

@@ -46,8 +46,8 @@ def fork(
 ) -> ForkReport:
     """Forks `source` after its row `at`, in one transaction. Rows keep their seq, bodies are shared.
 
-    Calls that are open at the checkpoint get a result that says they were not executed. The session's choices and its
-    head come along; requests, snapshot and lease do not. A child session that had not joined by `at` never joins the
+    Calls that are open at the checkpoint get a result that says they were not executed. The session's choices, its
+    head and the compactions before the checkpoint come along; requests, snapshot and lease do not. A child session that had not joined by `at` never joins the
     branch, so the branch does not wait for it. Each hook runs in its own savepoint. Raises NotFound for an unknown
     session, Refused for an unknown checkpoint, a checkpoint at a result whose call is absent, or a taken id.
     """
@@ -96,6 +96,13 @@ def _copy(writer: Writer, origin: Session, branch: Session, at: int) -> None:
         origin.key,
         at,
     )
+    writer.execute(
+        "INSERT INTO compaction SELECT ?, n, strategy, demand, after, upto FROM compaction WHERE session=? AND upto<=?",
+        branch.id,
+        origin.id,
+        at,
+    )
+    writer.execute("UPDATE sessions SET compactions=? WHERE key=?", origin.compactions, branch.key)
     writer.execute("INSERT INTO choice SELECT ?, extension, enabled FROM choice WHERE session=?", branch.id, origin.id)
     writer.execute("INSERT INTO head SELECT ?, body FROM head WHERE session=?", branch.id, origin.id)
 

@@ -81,6 +81,11 @@ def shaped(document: Any, shape: dict[str, Any]) -> None:
         assert isinstance(document[key], kind), f"{key} is {document[key]!r}"
 
 
+def compacted(home: Path) -> None:
+    with Host(home) as host:
+        host.session("talk").compact(window=4000)
+
+
 def test_import_tells_what_is_new_and_adds_nothing_the_second_time(refold, tmp_path: Path) -> None:
     file = tmp_path / "chat.json"
     file.write_bytes(
@@ -107,7 +112,7 @@ def test_new_and_sessions_list_every_session_with_unknown_values_null(refold) ->
 
 
 def test_show_pages_through_every_row_once_and_draws_folds_at_their_boundary(in_talk) -> None:
-    assert in_talk("compact", "talk", "--window", 4000, "--json").code == 0
+    compacted(in_talk.home)
     seqs, folds, after, more = [], [], 0, True
     while more:
         page = in_talk("show", "talk", "--after", after, "--limit", 90, "--json").document
@@ -230,7 +235,7 @@ def test_context_shows_the_last_request_and_pages_of_its_sections_without_any_nu
         "state": "pending",
         "reason": "no request was prepared in this session",
     }
-    in_talk("prepare", "talk", "--window", 4000)
+    compacted(in_talk.home)
     ready = in_talk("context", "--json")
     assert "null" not in ready.out
     assert ready.document["state"] == "ready"
@@ -274,7 +279,7 @@ def test_recovery_commands_import_no_extension(in_talk, install, tmp_path: Path)
 
 
 def test_an_export_is_read_back_row_for_row_and_folds_stand_at_their_boundary(in_talk, tmp_path: Path) -> None:
-    in_talk("compact", "talk", "--window", 4000)
+    compacted(in_talk.home)
     plain, folded = in_talk("export", "talk").out, in_talk("export", "talk", "--folds").out
     lines = [json.loads(line) for line in folded.splitlines()]
     (at,) = [place for place, line in enumerate(lines) if "fold" in line]

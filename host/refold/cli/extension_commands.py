@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,36 +14,58 @@ from refold.cli.options import every_command, newest_session
 from refold.cli.output import print_json
 from refold.values.tools import Command
 
+_TAKEN = ("--home", "--json", "--help")
 _TYPES: Mapping[str, Any] = {"string": click.STRING, "integer": click.INT, "number": click.FLOAT}
 
 
-def group(word: str, home: Path | None) -> click.Group | None:
+def group(word: str, home: Path | None) -> click.Command | None:
     """The commands whose first word is `word`, of every healthy installed extension; None when there are none.
 
     Whether the extension is on is the session's business, so it is asked when a command runs.
     """
     with Host(home) as host:
         offered = [command for each in host.composition().installed for command in each.commands]
-    found = [command for command in offered if command.name.split()[:1] == [word]]
-    if not found:
-        return None
-    made = click.Group(word, help=f"Commands of the extension {word}.")
-    for command in found:
-        _add(made, command.name.split()[1:], command)
+    found = [(command.name.split()[1:], command) for command in offered if command.name.split()[:1] == [word]]
+    return _branch(word, found) if found else None
+
+
+def _branch(word: str, found: Sequence[tuple[Sequence[str], Command]]) -> click.Command:
+    """One word of the names: `found` pairs what is left of a name behind it with its command.
+
+    A command beside which longer ones begin with the same words runs when none of them is named.
+    """
+    own = next((command for rest, command in found if not rest), None)
+    below: dict[str, list[tuple[Sequence[str], Command]]] = {}
+    for rest, command in found:
+        if rest:
+            below.setdefault(rest[0], []).append((rest[1:], command))
+    if not below and own is not None:
+        return _command(word, own)
+    made = click.Group(word, help=f"Commands of {word}.", invoke_without_command=True, callback=_help)
+    if own is not None:
+        alone = _command(word, own)
+        options = [each for each in alone.params if isinstance(each, click.Option)]
+        made = click.Group(word, help=alone.help, params=options, invoke_without_command=True, callback=_alone(alone))
+    for name, behind in below.items():
+        made.add_command(_branch(name, behind))
     return made
 
 
-def _add(above: click.Group, words: list[str], command: Command) -> None:
-    """A name of one word runs by the group itself, one of several is a command below it."""
-    if not words:
-        alone = _command(above.name or command.name, command)
-        above.invoke_without_command, above.params, above.callback = True, alone.params, alone.callback
-        return
-    for word in words[:-1]:
-        inner = above.commands.setdefault(word, click.Group(word))
-        assert isinstance(inner, click.Group)
-        above = inner
-    above.add_command(_command(words[-1], command))
+@click.pass_context
+def _help(context: click.Context) -> None:
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def _alone(command: click.Command) -> Callable[..., None]:
+    """A group takes no SESSION, whose place is that of a further word: its own command works on the newest one."""
+
+    @click.pass_context
+    def run(context: click.Context, /, **given: Any) -> None:
+        if context.invoked_subcommand is None and command.callback is not None:
+            command.callback(session=None, **given)
+
+    return run
 
 
 def _command(name: str, command: Command) -> click.Command:
@@ -77,14 +99,14 @@ def _destination(key: str) -> str:
 
 def _option(key: str, schema: Mapping[str, Any], required: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     flag, help = f"--{key.replace('_', '-')}", str(schema.get("description", ""))
+    if flag in _TAKEN:
+        flag = f"--given{flag[1:]}"
     kind = schema.get("type", "string")
     if kind == "boolean":
         return click.option(f"{flag}/--no-{flag[2:]}", _destination(key), default=None, help=help)
     many = kind == "array"
     items: Mapping[str, Any] = schema.get("items", {}) if many else schema
-    return click.option(
-        flag, _destination(key), type=_type(items), multiple=many, required=required, default=None, help=help
-    )
+    return click.option(flag, _destination(key), type=_type(items), multiple=many, required=required, help=help)
 
 
 def _type(schema: Mapping[str, Any]) -> Any:

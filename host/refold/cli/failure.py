@@ -15,7 +15,7 @@ from refold.cli.output import print_json
 from refold.cli.visible import visible
 from refold.values.errors import RefoldError
 
-FAILED, USAGE, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
+FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
 
 @frozen

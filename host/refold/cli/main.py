@@ -10,7 +10,7 @@ from importlib.metadata import version
 import click
 
 from refold.cli.commands import Commands
-from refold.cli.failure import PIPE_CLOSED, tell
+from refold.cli.failure import FAILED, tell
 
 
 def _print_version(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
@@ -44,6 +44,8 @@ def run(words: Sequence[str]) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         return _pipe_closed()
+    except SystemExit:  # click's own answer to a closed pipe
+        return _pipe_closed()
     except (Exception, KeyboardInterrupt) as error:
         try:
             return tell(error, as_json)
@@ -67,4 +69,4 @@ def _speak_utf8() -> None:
 def _pipe_closed() -> int:
     """Whoever read has had enough (`| head`). The interpreter must not flush into the closed pipe at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return PIPE_CLOSED
+    return FAILED

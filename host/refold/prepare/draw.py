@@ -12,7 +12,7 @@ from refold.prepare.assemble import assemble, shown
 from refold.prepare.context import BoundContext, View
 from refold.prepare.head import Head, Pinned, load, pin
 from refold.prepare.listen import listen, say
-from refold.prepare.measure import RequestSizing, Size, fixed_tokens, size, unsent_tokens
+from refold.prepare.measure import RequestSizing, Size, fixed_tokens, schema, size, unsent_tokens
 from refold.prepare.messages import Sourced
 from refold.prepare.reduce import reduced, with_elisions
 from refold.prepare.request import Ask, Check, Desk
@@ -66,7 +66,8 @@ def open_view(desk: Desk, ask: Ask, reader: Reader) -> tuple[View, Pinned]:
     blocks = [block for each in desk.composition.extensions for block in _blocks(desk, view, each) or ()]
     stored = load(state.head(reader, session.id))
     pinned = pin(stored, Head(ask.head.system, tuple(blocks)), session.compactions, upto)
-    fixed = _fixed_tokens(pinned.sent.text(), tools_of(desk.composition, ask), sizer)
+    schemas = tuple(schema(tool) for tool in tools_of(desk.composition, ask))
+    fixed = _fixed_tokens(pinned.sent.text(), schemas, sizer)
     return evolve(view, sizing=evolve(sizing, fixed=fixed)), pinned
 
 

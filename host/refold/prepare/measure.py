@@ -90,12 +90,16 @@ def message_tokens(message: Message, sizer: Sizer) -> int:
             return sizer.scale(row_tokens(Row(_NOWHERE, "replay", 0, 0, replay=message)))
 
 
-def fixed_tokens(system: str, tools: Sequence[ToolSpec], sizer: Sizer) -> int:
+def fixed_tokens(system: str, schemas: Sequence[str], sizer: Sizer) -> int:
     """Tokens of what every request carries: the system prompt, context blocks included, and the tools' schemas."""
-    schemas = [f"{tool.name}\n{tool.description}\n{orjson.dumps(dict(tool.parameters)).decode()}" for tool in tools]
     return (_words("user", system, sizer) if system else 0) + sum(
         sizer.text(schema) + sizer.scale(TOOL) for schema in schemas
     )
+
+
+def schema(tool: ToolSpec) -> str:
+    """A tool as the text that is measured."""
+    return f"{tool.name}\n{tool.description}\n{orjson.dumps(dict(tool.parameters), default=dict).decode()}"
 
 
 def unsent_tokens(shown: Sequence[Row], sent: Sequence[Sourced], history: History) -> int:

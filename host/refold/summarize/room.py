@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from attrs import evolve
 
@@ -68,8 +69,12 @@ def _strength(item: Item) -> int:
 
 def _worth(item: Item) -> int:
     """What a line is worth that may fade: exact names, and how far it reaches beyond the moment."""
-    exact = [code for code in CODE.findall(item.text) if not _PATH.search(code)]
-    return min(4, 2 * len(exact)) + (item.kind in ("decision", "state")) + _reach(item)
+    return min(4, 2 * _exact(item.text)) + (item.kind in ("decision", "state")) + _reach(item)
+
+
+@lru_cache(maxsize=8192)
+def _exact(text: str) -> int:
+    return sum(_PATH.search(code) is None for code in CODE.findall(text))
 
 
 def _reach(item: Item) -> int:

@@ -6,6 +6,7 @@ Sentences come in lower case, as in `cues`.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from refold.summarize.cues import IMPERATIVE, REQUEST
 
@@ -104,6 +105,7 @@ def momentary(text: str) -> bool:
     return _MOMENT.match(text) is not None and _LASTS.search(text) is None
 
 
+@lru_cache(maxsize=8192)
 def generality(text: str) -> int:
     """How far a sentence reaches beyond the moment, -2 to 3: it points at nothing near by, tells no past, and does
     not merely ask for the next move."""

@@ -53,6 +53,7 @@ class _Reading:
     answers: bool
     asks: bool
     touches: frozenset[str]
+    plain: bool
 
 
 @lru_cache(maxsize=8192)
@@ -63,6 +64,7 @@ def _reading(text: str) -> _Reading:
     named = cues.NAMED.search(low) is not None
     chosen = choices(text)
     marks = {f"#{place}" for place in chosen} | ({"#named"} if named else set())
+    withdraws = cues.RETRACTION.search(low) is not None
     return _Reading(
         sense=meaning,
         chosen=chosen,
@@ -71,11 +73,12 @@ def _reading(text: str) -> _Reading:
         named=named,
         changes=cues.CHANGE.search(low) is not None,
         permits=cues.PERMISSION.search(low) is not None,
-        withdraws=cues.RETRACTION.search(low) is not None,
+        withdraws=withdraws,
         conditional=_CONDITION.search(text) is not None,
         answers=_ANSWERS.search(text) is not None,
         asks=text.rstrip("\"') ").endswith(("?", "？")),
         touches=meaning.topic | marks,
+        plain=not (states or chosen or named or withdraws),
     )
 
 
@@ -84,11 +87,15 @@ def merged(standing: Standing, newer: Iterable[Item]) -> Standing:
     items = {item.key: (item, _reading(item.text)) for item in standing.items}
     for item in newer:
         later = _reading(item.text)
-        gone = [
-            key
-            for key, (old, earlier) in items.items()
-            if not later.touches.isdisjoint(earlier.touches) and _changes(item, old, later, earlier)
-        ]
+        gone = (
+            []
+            if _inert(item, later)
+            else [
+                key
+                for key, (old, earlier) in items.items()
+                if not later.touches.isdisjoint(earlier.touches) and _changes(item, old, later, earlier)
+            ]
+        )
         for key in gone:
             del items[key]
         items.pop(item.key, None)
@@ -98,21 +105,30 @@ def merged(standing: Standing, newer: Iterable[Item]) -> Standing:
 
 def supersedes(new: Item, old: Item) -> bool:
     """Whether `new`, said later, changes what `old` set, so that `old` must not stand any more."""
-    return _changes(new, old, _reading(new.text), _reading(old.text))
+    later = _reading(new.text)
+    return not _inert(new, later) and _changes(new, old, later, _reading(old.text))
+
+
+def _inert(item: Item, reading: _Reading) -> bool:
+    """Whether an item can change nothing: a mere statement that speaks of no change. Most of users' prose is that."""
+    return item.kind in ("note", "fact", "state") and reading.plain and not reading.changes
 
 
 def _changes(new: Item, old: Item, later: _Reading, earlier: _Reading) -> bool:
     if later.asks or new.key == old.key:
         return False
+    now, then = later.sense.topic, earlier.sense.topic
+    shared = len(now & then)
+    if later.plain and shared < COVERED * len(then):
+        return False
     if later.named and earlier.named:
         return True
     if _restated(later, earlier) or _other_choice(new, old, later, earlier):
         return True
-    now, then = later.sense.topic, earlier.sense.topic
-    if not now & then:
+    if not shared:
         return False
-    covered = len(now & then) / len(then)
-    common = len(now & then) / len(now | then)
+    covered = shared / len(then)
+    common = shared / len(now | then)
     if later.withdraws:
         # A withdrawal names the old rule by a word or two: all that it names must be in there.
         return covered >= COVERED or (now <= then and not later.sense.numbers)

@@ -14,17 +14,22 @@ from hypothesis import HealthCheck, Phase, given, settings
 from refold.agent.host import Host
 from refold.testing.case import Case, make_home
 from refold.testing.clock import another_day
+from refold.testing.contents import differing
 from refold.testing.histories import histories
 from refold.testing.looking import strategy_package
-from refold.testing.player import Broken, Player
+from refold.testing.player import Player
 from refold.testing.rules import Rule
 from refold.testing.steps import Step
+from refold.testing.watch import Broken
 
 SHORTENINGS = 60
 """Plays that may be spent on making one history shorter."""
 
-EVERY = 4
+ANOTHER_DAY = 4
 """One history in so many is played once more on another day."""
+
+ELSEWHERE = 16
+"""One history in so many is prepared in another process at its end."""
 
 
 def examples(default: int) -> int:
@@ -41,10 +46,13 @@ class Campaign:
     broken: dict[Rule, tuple[Sequence[Step], Broken]] = field(factory=dict)
     happened: Counter[str] = field(factory=Counter)
     _number: int = 0
+    _histories: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        make_home(self.case, self.folder / "home")
 
     def run(self, count: int) -> None:
         """Plays `count` histories; the same ones every time, or new ones in a deep run."""
-        make_home(self.case, self.folder / "home")
         deep = os.environ.get("REFOLD_CONFORMANCE") == "deep"
         chosen = settings(
             max_examples=count,
@@ -60,8 +68,8 @@ class Campaign:
         """How the rule was broken, by a short history; None: it held."""
         if rule not in self.broken:
             return None
-        steps = shortest(self.broken[rule][0], lambda fewer: rule in self.play(fewer).broken)
-        player = self.play(steps)
+        steps = shortest(self.broken[rule][0], lambda fewer: rule in self._replay(fewer, rule).broken)
+        player = self._replay(steps, rule)
         broken = player.broken.get(rule, self.broken[rule][1])
         told = "\n".join(f"  {number}. {step}" for number, step in enumerate(steps, 1))
         return (
@@ -69,25 +77,31 @@ class Campaign:
             f"in session {broken.session}, after step {broken.at}: {broken.words}\n{told}"
         )
 
-    def play(self, steps: Sequence[Step], *, again: bool = True) -> Player:
-        """One history in a home of its own; `again` plays it once more on another day and compares."""
-        player = self._play(steps)
+    def play(self, steps: Sequence[Step], *, again: bool = True, elsewhere: bool = True) -> Player:
+        """One history in a home of its own; `again` plays it once more on another day and compares, `elsewhere` has
+        another process prepare its last request."""
+        player = self._play(steps, elsewhere)
         if again:
             with Host(self.folder / "home") as host:
                 package = strategy_package(host)
             with another_day(package):
                 other = self._play(steps)
             if player.bytes != other.bytes or player.tables != other.tables:
-                differs = "requests" if player.bytes != other.bytes else "stored state"
+                differs = "requests" if player.bytes != other.bytes else "tables "
+                differs += ", ".join(differing(player.tables, other.tables))
                 words = f"the same history gave other {differs} on another day"
                 player.broken.setdefault(Rule.CHANCE, Broken(len(steps), "one", words))
         return player
 
-    def _play(self, steps: Sequence[Step]) -> Player:
+    def _replay(self, steps: Sequence[Step], rule: Rule) -> Player:
+        """A history once more, with what the rule needs."""
+        return self.play(steps, again=rule is Rule.CHANCE, elsewhere=rule is Rule.REOPENS)
+
+    def _play(self, steps: Sequence[Step], elsewhere: bool = False) -> Player:
         self._number += 1
         home = self.folder / f"home-{self._number}"
         shutil.copytree(self.folder / "home", home)
-        player = Player(self.case, home)
+        player = Player(self.case, home, elsewhere)
         try:
             player.play(steps)
         finally:
@@ -95,7 +109,8 @@ class Campaign:
         return player
 
     def _history(self, steps: tuple[Step, ...]) -> None:
-        player = self.play(steps, again=self._number % EVERY == 0)
+        self._histories += 1
+        player = self.play(steps, again=self._histories % ANOTHER_DAY == 0, elsewhere=self._histories % ELSEWHERE == 0)
         self.happened += player.happened
         for rule, broken in player.broken.items():
             self.broken.setdefault(rule, (steps, broken))

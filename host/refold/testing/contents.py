@@ -26,4 +26,4 @@ def differing(before: Contents, after: Contents) -> list[str]:
 
 def _rows(reader: Reader, table: str) -> list[tuple[Any, ...]]:
     quoted = table.replace('"', '""')
-    return sorted(reader.all(f'SELECT * FROM "{quoted}"'), key=repr)
+    return reader.all(f'SELECT * FROM "{quoted}"')

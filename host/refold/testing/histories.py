@@ -68,26 +68,34 @@ _SAID: SearchStrategy[Step] = st.one_of(
     st.builds(Think, st.sampled_from(["", "elsewhere"])),
 )
 
-_DONE: SearchStrategy[Step] = st.one_of(
-    st.builds(Prepare, _WINDOWS, _MOODS),
-    st.builds(Prepare, _WINDOWS),
-    st.builds(Compact, _WINDOWS),
-    st.builds(Compact, _WINDOWS, _MOODS),
-    st.builds(Overflow, _WINDOWS, st.sampled_from([300, 1_000, 4_000]), _MOODS),
-    st.builds(Reopen, _WINDOWS),
-    st.builds(Branch, st.integers(0, 6), st.booleans()),
-    st.builds(Return, st.integers(0, 3)),
-    st.builds(UseModel, st.sampled_from(["claude-opus-5", "gpt-5", "gemini-3-pro"])),
-    st.builds(Detour, st.integers(0, 3), _WINDOWS),
-    st.builds(Configure, st.integers(0, 4)),
-)
-
 
 def histories() -> SearchStrategy[tuple[Step, ...]]:
-    """Something to fold, then anything in any order."""
+    """Something to fold, then anything in any order; most requests of a history are for one window."""
+    return _WINDOWS.flatmap(_history)
+
+
+def _history(usual: int | None) -> SearchStrategy[tuple[Step, ...]]:
     opening = st.builds(Talk, st.integers(2, 7), st.sampled_from([20, 60, 150]))
+    windows = st.one_of(st.just(usual), st.just(usual), st.just(usual), _WINDOWS)
     return st.builds(
         lambda first, pairs: (first, *(step for pair in pairs for step in pair)),
         opening,
-        st.lists(st.tuples(_SAID, _DONE), min_size=3, max_size=8),
+        st.lists(st.tuples(_SAID, _done(windows)), min_size=3, max_size=8),
+    )
+
+
+def _done(windows: SearchStrategy[int | None]) -> SearchStrategy[Step]:
+    return st.one_of(
+        st.builds(Prepare, windows),
+        st.builds(Prepare, windows),
+        st.builds(Prepare, windows, _MOODS),
+        st.builds(Compact, windows),
+        st.builds(Compact, windows, _MOODS),
+        st.builds(Overflow, windows, st.sampled_from([300, 1_000, 4_000]), _MOODS),
+        st.builds(Reopen, windows),
+        st.builds(Branch, st.integers(0, 6), st.booleans()),
+        st.builds(Return, st.integers(0, 3)),
+        st.builds(UseModel, st.sampled_from(["claude-opus-5", "gpt-5", "gemini-3-pro"])),
+        st.builds(Detour, st.integers(0, 3), windows),
+        st.builds(Configure, st.integers(0, 4)),
     )

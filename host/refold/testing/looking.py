@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 
 from attrs import frozen
 
 from refold.agent.host import Host
-from refold.prepare.compacting import attempt
 from refold.prepare.context import BoundContext
-from refold.prepare.draw import draw, open_view
-from refold.prepare.request import Ask, Attempted, Desk
+from refold.prepare.draw import open_view
+from refold.prepare.head import Head
+from refold.prepare.request import Ask, Desk, Prepared
+from refold.prepare.road import recover
 from refold.summarize.service import summarize
+from refold.testing.steps import SYSTEM, TOOLS
 from refold.transcript import sessions
-from refold.transcript.database import Reader
 from refold.transcript.leases import lease
 from refold.values.inputs import Projection
-from refold.values.outcome import Demand
 from refold.values.rows import Row, RowRange
 from refold.values.sizes import Model, Window
 
@@ -36,7 +35,8 @@ class Seen:
 
 def look(host: Host, session: str, window: int | None) -> Seen:
     """The projection of the strategy in force, made twice in one snapshot. Raises whatever the strategy raises."""
-    with _open(host, session, window) as (desk, ask, reader):
+    with host.registry.running(), host.database.read() as reader:
+        desk, ask = _standing(host, session, window)
         view, _ = open_view(desk, ask, reader)
         extension = view.composition.strategy
         assert extension is not None
@@ -47,11 +47,11 @@ def look(host: Host, session: str, window: int | None) -> Seen:
         return Seen(first, first == second, rows, sizes, view.window)
 
 
-def overflow(host: Host, session: str, window: int | None, limit: int) -> Attempted:
-    """Asks the strategy to compact because a provider refused the request as larger than `limit` tokens."""
-    with _open(host, session, window) as (desk, ask, reader), desk.hold():
-        drawn = draw(desk, ask, reader)
-        return attempt(desk, drawn, Demand("overflow", drawn.size.tokens, limit))
+def refuse(host: Host, session: str, window: int | None, limit: int) -> Prepared:
+    """The request to ask again with, after a provider refused the last one as larger than `limit` tokens."""
+    with host.registry.running():
+        desk, ask = _standing(host, session, window)
+        return recover(desk, ask, limit).prepared
 
 
 def strategy_package(host: Host) -> str:
@@ -60,21 +60,26 @@ def strategy_package(host: Host) -> str:
     return type(extension.strategy).__module__.partition(".")[0] if extension else ""
 
 
-@contextmanager
-def _open(host: Host, session: str, window: int | None) -> Iterator[tuple[Desk, Ask, Reader]]:
-    with host.registry.running(), host.database.read() as reader:
+def store_names(host: Host) -> tuple[str, ...]:
+    """What the tables of the enabled extensions begin with."""
+    return tuple(each.manifest.tables for each in host.composition().extensions)
+
+
+def _standing(host: Host, session: str, window: int | None) -> tuple[Desk, Ask]:
+    with host.database.read() as reader:
         record = sessions.find(reader, session)
-        desk = Desk(
-            database=host.database,
-            composition=host.composition(session),
-            summarize=partial(summarize, summarizers=host.summarizers),
-            hold=partial(lease, host.database, session, "compact"),
-            now=sessions.now,
-            progress=_unwatched,
-            cancelled=_never,
-            rows={},
-        )
-        yield desk, Ask(session, Model(record.model or "", "openai-chat", ""), override=window), reader
+    desk = Desk(
+        database=host.database,
+        composition=host.composition(session),
+        summarize=partial(summarize, summarizers=host.summarizers),
+        hold=partial(lease, host.database, session, "compact"),
+        now=sessions.now,
+        progress=_unwatched,
+        cancelled=_never,
+        rows={},
+    )
+    model = Model(record.model or "", "openai-chat", "")
+    return desk, Ask(session, model, override=window, head=Head(SYSTEM), tools=TOOLS)
 
 
 _unwatched: Callable[[int, int], None] = lambda done, total: None  # noqa: E731 - nobody watches

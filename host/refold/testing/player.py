@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import shutil
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from refold.agent.host import Host
-from refold.agent.session import Session
 from refold.prepare.request import Prepared
 from refold.registry import home_file
 from refold.testing import rules
 from refold.testing.case import Case, put_settings
-from refold.testing.contents import ROUTINE, Contents, contents, differing
+from refold.testing.contents import ROUTINE, Contents, differing
 from refold.testing.crash import copied, found_after
-from refold.testing.looking import Seen, look, overflow
+from refold.testing.elsewhere import digests, digests_elsewhere, ready
+from refold.testing.looking import Seen, look, refuse, store_names
 from refold.testing.rules import Rule
 from refold.testing.steps import (
     Branch,
@@ -35,85 +35,50 @@ from refold.testing.steps import (
     rows_of,
 )
 from refold.testing.summarizer import Mood, ScriptedSummarizer
+from refold.testing.watch import Sent, Thread, Watch, applied_in
 from refold.testing.wire import Wires, encoded, extends, written
 from refold.transcript import sessions
-from refold.transcript.rows import RawRow, raw_rows
 from refold.values.errors import CompactionFailed, ProjectionFailed, RefoldError, Refused
 from refold.values.outcome import Applied, Nothing
 from refold.values.rows import RowRange
 
 
-@frozen
-class Broken:
-    """A rule that did not hold: at which step (from 1), in which session, and what was seen."""
-
-    at: int
-    session: str
-    words: str
-
-
-@frozen(eq=False)
-class Sent:
-    """A request as it went out, and the window that it was prepared for."""
-
-    prepared: Prepared
-    wires: Wires
-    window: int | None
-
-
 @define(eq=False)
-class Thread:
-    """One session of a history. `folded` is the last row that a manual compaction covered."""
-
-    session: Session
-    rows: list[RawRow] = field(factory=list)
-    folded: int = 0
-    sent: Sent | None = None
-
-
-@define(eq=False)
-class Player:
+class Player(Watch):
     """One history being played in the home `folder`.
 
-    `broken` holds the first break of each rule, `happened` counts what the history reached, `bytes` everything that
-    was encoded, in order.
+    `elsewhere`: at the end another process prepares the same request. `bytes` is everything that was encoded, in
+    order, and `tables` what the strategy and its extensions stored.
     """
 
     case: Case
     folder: Path
-    broken: dict[Rule, Broken] = field(factory=dict)
-    happened: Counter[str] = field(factory=Counter)
+    elsewhere: bool = False
     bytes: list[bytes] = field(factory=list)
     tables: Contents = field(factory=dict)
-    _at: int = 0
-    _host: Host = field(init=False)
     _summarizer: ScriptedSummarizer = field(init=False)
-    _threads: list[Thread] = field(factory=list)
-    _now: int = 0
+    _window: int | None = field(default=None, init=False)
+    _ended: bool = field(default=False, init=False)
 
     def play(self, steps: Sequence[Step]) -> None:
         """Plays the steps in order; a strategy that does not answer ends the history."""
         self._summarizer = ScriptedSummarizer(self.case.reply)
         self._host = Host(self.folder, summarizers=[self._summarizer])
         try:
-            self._threads.append(Thread(self._host.new("one")))
+            self._threads.append(Thread(ready(self._host.new("one"))))
             for self._at, step in enumerate(steps, 1):
                 try:
                     self._step(step)
                 except ProjectionFailed as error:
-                    self._break(Rule.ANSWERS, str(error))
+                    self._refused(error)
                 except Exception as error:
                     self._break(Rule.ANSWERS, f"{type(error).__name__}: {error}")
                 self._check_rows()
-                if Rule.ANSWERS in self.broken:
+                if self._ended or Rule.ANSWERS in self.broken:
                     return
-            self.tables = self._contents("snapshot", "lease", "sessions", "request")
+            self._end()
         finally:
             self._host.close()
-
-    @property
-    def _thread(self) -> Thread:
-        return self._threads[self._now]
 
     def _step(self, step: Step) -> None:
         match step:
@@ -142,6 +107,14 @@ class Player:
             case _:
                 self._append(rows_of(step))
 
+    def _refused(self, error: ProjectionFailed) -> None:
+        """The host refused a view. The rule that it breaks is the one that a look finds; nothing can follow."""
+        self._ended, before = True, len(self.broken)
+        with suppress(Exception):
+            self._look(self._window)
+        if len(self.broken) == before:
+            self._break(Rule.ANSWERS, str(error))
+
     def _append(self, rows: Sequence[Any]) -> None:
         before = len(self._stored(self._thread))
         self._thread.session.append(rows)
@@ -153,14 +126,15 @@ class Player:
     def _prepare(self, window: int | None, moods: tuple[Mood, ...]) -> Prepared:
         """Twice: the second must change nothing. The first may compact by itself."""
         thread = self._thread
-        self._look(window)
+        seen = self._look(window)
         before = self._contents(*ROUTINE)
         self._summarizer.script(*moods)
         prepared = thread.session.prepare(window)
-        applied = _applied(prepared)
+        applied = applied_in(prepared)
         if not applied:
             tried = prepared.attempted is not None or prepared.rests
             self._unchanged(Rule.FAILURE if tried else Rule.READS, before)
+            self._view_stayed(seen, window)
         if applied is not None:
             self.happened["automatic compaction"] += 1
             self._check_applied(applied, prepared)
@@ -177,7 +151,7 @@ class Player:
 
     def _look(self, window: int | None) -> Seen:
         """The rules of a projection, seen without the host's own checks."""
-        thread = self._thread
+        thread, self._window = self._thread, window
         before = self._contents()
         seen = look(self._host, thread.session.id, window)
         self._unchanged(Rule.READS, before)
@@ -220,7 +194,7 @@ class Player:
         )
 
     def _check_repeated(self, first: Prepared, wires: Wires, again: Prepared, rule: Rule) -> None:
-        if _applied(again):
+        if applied_in(again):
             self._check(rule, "it compacted once more though nothing was appended")
         elif again.projection != first.projection:
             self._check(rule, "the projection differs though nothing was appended")
@@ -235,7 +209,7 @@ class Player:
         before, seen = self._contents(*ROUTINE), self._look(window)
         self._summarizer.script(*moods)
         torn = self.folder.with_name(f"{self.folder.name}-torn")
-        self._summarizer.on_call = lambda: copied(self.folder, torn)
+        self._summarizer.on_call = partial(self._copy_what_was_committed, before, torn)
         try:
             prepared = thread.session.compact(window)
         except CompactionFailed as error:
@@ -243,7 +217,7 @@ class Player:
             return
         finally:
             self._summarizer.on_call = _nothing
-        applied = _applied(prepared)
+        applied = applied_in(prepared)
         if applied is None:
             self.happened["nothing to compact"] += 1
             self._unchanged(Rule.FAILURE, before)
@@ -256,7 +230,7 @@ class Player:
         self._look(window)
         wires = self._check_request(prepared, window)
         again = thread.session.prepare(window)
-        if not _applied(again):  # it may still be due, and that is another compaction
+        if not applied_in(again):  # it may still be due, and that is another compaction
             self._check_repeated(prepared, wires, again, Rule.REPEATS)
         if torn.exists():
             self._open_torn(torn, window)
@@ -275,25 +249,29 @@ class Player:
     def _overflow(self, window: int | None, limit: int, moods: tuple[Mood, ...]) -> None:
         before, seen = self._contents(*ROUTINE), self._look(window)
         self._summarizer.script(*moods)
-        try:
-            attempted = overflow(self._host, self._thread.session.id, window, limit)
-        except CompactionFailed as error:
-            self._failed(error, before, seen, window)
-            return
-        if isinstance(attempted.outcome, Applied):
-            self.happened["compaction after a refusal"] += 1
-            self._thread.sent = None
-            self._prepare(window, ("good",))
-        else:
+        prepared = refuse(self._host, self._thread.session.id, window, limit)
+        applied = applied_in(prepared)
+        if applied is None:
+            self.happened["failed compaction after a refusal"] += 1
             self._unchanged(Rule.FAILURE, before)
+            self._view_stayed(seen, window)
+        else:
+            self.happened["compaction after a refusal"] += 1
+            self._check_applied(applied, prepared)
+        self._thread.sent = None
+        self._look(window)
+        self._check_request(prepared, window)
 
     def _failed(self, error: CompactionFailed, before: Contents, seen: Seen, window: int | None) -> None:
         self.happened["failed compaction"] += 1
         if error.__cause__ is not None and not isinstance(error.__cause__, RefoldError):
             self._check(Rule.ANSWERS, str(error))
         self._unchanged(Rule.FAILURE, before)
+        self._view_stayed(seen, window)
+
+    def _view_stayed(self, seen: Seen, window: int | None) -> None:
         if self._look(window).projection != seen.projection:
-            self._check(Rule.FAILURE, "the view differs after a compaction that failed")
+            self._check(Rule.FAILURE, "the view differs though nothing was compacted")
 
     def _check_applied(self, applied: Applied, prepared: Prepared) -> None:
         notice = any(section.kind == "notice" for section in prepared.projection.sections)
@@ -315,12 +293,28 @@ class Player:
         self.folder = target
         self._host = Host(target, summarizers=[self._summarizer])
         for thread in self._threads:
-            thread.session = self._host.session(thread.session.id)
+            thread.session = ready(self._host.session(thread.session.id))
         self.happened["reopened"] += 1
         if changed := differing(tables, self._contents("lease")):
             self._check(Rule.REOPENS, f"the tables {', '.join(changed)} differ")
         if not prepared.rests:  # who reopens may try again what failed
             self._check_repeated(prepared, wires, self._thread.session.prepare(window), Rule.REOPENS)
+
+    def _copy_what_was_committed(self, before: Contents, torn: Path) -> None:
+        """A strategy that commits more than once may die in between."""
+        if differing(before, self._contents(*ROUTINE)):
+            copied(self.folder, torn)
+
+    def _end(self) -> None:
+        stores = store_names(self._host)
+        self.tables = {name: rows for name, rows in self._contents().items() if name.startswith(stores)}
+        if self.elsewhere:
+            session = self._thread.session
+            try:
+                if digests(session) != digests_elsewhere(self.folder, session.id):
+                    self._check(Rule.REOPENS, "another process makes other bytes of the same session")
+            except ProjectionFailed as error:
+                self._break(Rule.ANSWERS, str(error))
 
     def _open_torn(self, torn: Path, window: int | None) -> None:
         fault = found_after(torn, self._thread.session.id, window, self._thread.rows, self.case)
@@ -335,7 +329,7 @@ class Player:
         with suppress(Refused):  # a result without its call is no checkpoint
             report = source.session.fork(at, f"{source.session.id}-{len(self._threads)}")
             self.happened["forked"] += 1
-            branch = Thread(self._host.session(report.session), folded=min(source.folded, at))
+            branch = Thread(ready(self._host.session(report.session)), folded=min(source.folded, at))
             branch.rows = self._stored(branch)
             self._threads.append(branch)
             if report.failures:
@@ -357,47 +351,13 @@ class Player:
         self._host.choose(others[number % len(others)], True, id)
         with suppress(RefoldError):
             thread.session.prepare(window)
-            applied = _applied(thread.session.compact(window))
+            applied = applied_in(thread.session.compact(window))
             thread.folded = max(thread.folded, applied.covers.upto if applied else 0)
         thread.session.user("a word to another strategy")
         thread.rows = self._stored(thread)
         self._host.choose(self.case.strategy, True, id)
         thread.sent = None
         self.happened["detour"] += 1
-
-    # What is compared
-
-    def _contents(self, *but: str) -> Contents:
-        with self._host.database.read() as reader:
-            return contents(reader, but)
-
-    def _stored(self, thread: Thread) -> list[RawRow]:
-        with self._host.database.read() as reader:
-            return list(raw_rows(reader, thread.session.id))
-
-    def _check_rows(self) -> None:
-        for thread in self._threads:
-            if self._stored(thread) != thread.rows:
-                self._break(Rule.GROWS, f"rows of session {thread.session.id} changed without an append")
-
-    def _unchanged(
-        self, rule: Rule, before: Contents, *, but: frozenset[str] = frozenset(), words: str = "it changed {}"
-    ) -> None:
-        after = self._contents()
-        changed = [table for table in differing(before, after) if table in before and table not in but]
-        self._check(rule, words.format(", ".join(changed)) if changed else None)
-
-    def _check(self, rule: Rule, fault: str | None) -> None:
-        if fault:
-            self._break(rule, fault)
-
-    def _break(self, rule: Rule, words: str) -> None:
-        self.broken.setdefault(rule, Broken(self._at, self._thread.session.id, words))
-
-
-def _applied(prepared: Prepared) -> Applied | None:
-    outcome = prepared.attempted.outcome if prepared.attempted else None
-    return outcome if isinstance(outcome, Applied) else None
 
 
 def _nothing() -> None:

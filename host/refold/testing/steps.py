@@ -10,11 +10,18 @@ from functools import cache
 from attrs import frozen
 
 from refold.testing.summarizer import Mood
+from refold.values.messages import ToolSpec
 from refold.values.rows import Call, Image, Replay, Row, SourceRef
 
 _NEW = SourceRef("", 0)
-_TOOLS = ("read", "grep", "bash", "note_of_nobody")
-"""Tools of every trait; the last one is known to nobody."""
+
+SYSTEM = "You look after a folder of files."
+
+TOOLS = tuple(
+    ToolSpec(name, f"Does {name}.", {"type": "object", "properties": {"path": {"type": "string"}}})
+    for name in ("read", "grep", "bash", "note_of_nobody")
+)
+"""Tools of several traits; the last one is known to nobody."""
 
 
 @frozen
@@ -184,7 +191,7 @@ def _turn(turn: int, words: int) -> list[Row]:
 
 
 def _call(id: str, place: int) -> Call:
-    name = _TOOLS[(len(id) + place) % len(_TOOLS)]
+    name = TOOLS[(len(id) + place) % len(TOOLS)].name
     return Call(id, name, {"path": f"/src/{id}.py", "pattern": id, "n": place})
 
 

@@ -15,8 +15,7 @@ Mood = Literal["good", "fails", "rejects", "empty", "too_long", "too_large"]
 
 
 def account(prompt: Prompt) -> str:
-    """One short line that differs whenever the prompt does, such as `The work so far, in 12 entries, digest 5fe38c5f13.`
-    """
+    """One short line that differs whenever the prompt does: `The work so far, in 12 entries, digest 5fe38c5f13.`"""
     told = "\0".join((prompt.system(), prompt.user()))
     digest = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:10]
     return f"The work so far, in {len(prompt.blocks)} entries, digest {digest}."

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from refold import Row
 from refold.importers.documents import members
 from refold.importers.formats import BUILT_IN
-from refold.importers.lines import Unreadable, json_text, parse, records
+from refold.importers.lines import Unreadable, as_arguments, json_text, parse, records
 
 PROMPT = {"type": "user", "uuid": "u", "sessionId": "s", "message": {"role": "user", "content": "go"}}
 claude_code = next(importer for importer in BUILT_IN if importer.format == "claude-code")
@@ -186,3 +186,19 @@ def test_a_response_without_end_is_given_out_in_parts(lines, read):
     )
     rows, _ = read(codex, data)
     assert [len(row.calls) for row in rows] == [1000, 1000, 500]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"a": 1}, {"a": 1}),
+        (' {"a": 1}\n', {"a": 1}),
+        ("", {}),
+        (None, {}),
+        ("[1]", {"input": "[1]"}),
+        ("rm -rf x", {"input": "rm -rf x"}),
+        ([1], {"input": [1]}),
+    ],
+)
+def test_arguments_are_an_object_or_stand_whole_under_input(given, expected):
+    assert as_arguments(given) == expected

@@ -20,6 +20,8 @@ BOM = b"\xef\xbb\xbf"
 # all digits alike and looking for a run is ten times faster than a regular expression.
 _ALIKE = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
 _LONG_NUMBER = b"0" * 19
+# What a JSON value begins with (NaN and Infinity, too); anything else needs no parser to be told apart.
+_BEGINNINGS = frozenset(b'{["-0123456789tfnNI')
 _DIGITS_LIMIT = 4000  # Python refuses to convert longer numbers
 
 
@@ -36,6 +38,8 @@ def parse(line: bytes) -> Any:
     Bytes that are not UTF-8 become U+FFFD, lone surrogates stay, integers stay exact; one of more than 4,000 digits
     becomes the text of its digits.
     """
+    if not line or line[0] not in _BEGINNINGS:
+        return Unreadable("not JSON at character 1")
     if _LONG_NUMBER not in line.translate(_ALIKE):
         try:
             return orjson.loads(line)
@@ -141,7 +145,8 @@ def as_arguments(value: Any) -> Mapping[str, Any]:
     if isinstance(value, dict):
         return value
     if isinstance(value, str):
-        parsed = parse(value.encode("utf-8", "surrogatepass")) if value.strip() else {}
+        text = value.strip()
+        parsed = parse(text.encode("utf-8", "surrogatepass")) if text else {}
         return parsed if isinstance(parsed, dict) else {"input": value}
     return {} if value is None else {"input": value}
 

@@ -13,6 +13,8 @@ from refold.providers.sse import Event
 from refold.providers.wire import dumps
 from refold.values.rows import Call
 
+_MOST = 1 << 53
+
 
 class RefusedInside(Exception):
     """The provider refused inside an answer that had begun under status 200. `status` is 0 when it named none."""
@@ -87,9 +89,10 @@ def text(value: Any) -> str:
 
 
 def count(value: Any) -> int | None:
-    """A number of tokens: a whole number that is not negative, else None."""
-    whole = isinstance(value, (int, float)) and not isinstance(value, bool) and value == int(value)
-    return int(value) if whole and value >= 0 else None
+    """A number that counts something: not negative, not absurd, else None."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < _MOST:
+        return None
+    return int(value)
 
 
 def prompt_count(value: Any) -> int | None:

@@ -105,7 +105,14 @@ CREATE INDEX origin_source ON origin(source);
 CREATE TABLE extension_schema(id TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+_SECOND = """
+CREATE TABLE learnt_limit(                   -- the smallest window that a refusal revealed, in tokens
+  session TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+  model TEXT NOT NULL, tokens INTEGER NOT NULL,
+  PRIMARY KEY(session, model)) WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND)
 """Script n takes the host's tables from version n to n + 1. Never change a released one: append."""
 
 

@@ -97,9 +97,8 @@ def test_import_tells_what_is_new_and_adds_nothing_the_second_time(refold, tmp_p
     assert (first["format"], first["rows"], first["already"], first["turns"]) == ("openai-chat", 2, 0, 1)
     for skipped in first["skipped"]:
         shaped(skipped, {"line": MAYBE_NUMBER, "reason": TEXT})
-    again = refold("import", "-", "--session", first["session"], "--json", stdin=file.read_bytes())
-    assert again.code in (0, 1)
-    assert again.document
+    piped = refold("import", "-", "--session", "piped", "--json", stdin=file.read_bytes()).document
+    assert (piped["session"], piped["rows"]) == ("piped", 2)
     second = refold("import", file, "--json").document
     assert (second["rows"], second["already"], second["session"]) == (0, 2, first["session"])
 
@@ -122,9 +121,9 @@ def test_show_pages_through_every_row_once_and_draws_folds_at_their_boundary(in_
         folds += page["folds"]
         after, more = page["next_after"], page["has_more"]
     assert seqs == list(range(1, 161))
-    (fold,) = folds
-    shaped(fold, FOLD)
-    assert fold["source"] == "rolling"
+    for fold in folds:
+        shaped(fold, FOLD)
+    assert [fold["source"] for fold in folds if fold["label"].startswith("older conversation")] == ["rolling"]
     named = in_talk("tree", "talk", "--json").document
     assert named["folds"] == folds
 
@@ -193,13 +192,16 @@ def test_a_named_strategy_becomes_the_sessions_own_and_an_unknown_word_lists_the
     unknown = in_talk("compact", "talk", "sliding", "--json")
     assert unknown.code == 1
     assert unknown.document["error"]["code"] == "not_found"
-    assert "keep, rolling" in unknown.document["error"]["message"]
+    assert {"keep", "rolling"} <= set(unknown.document["error"]["message"].replace(",", "").split())
     failed = in_talk("compact", "talk", "keep", "--json")
     shaped(failed.document, {**COMPACTION, "error": dict})
     assert failed.code == 1
     assert (failed.document["state"], failed.document["selection_applied"]) == ("failed", True)
     assert failed.document["error"]["code"] == "compaction_failed"
     assert in_talk("extensions", "--session", "talk", "--json").document["strategy"] == "keep"
+    back = in_talk("compact", "talk", "rolling", "--window", 4000, "--json").document
+    assert (back["state"], back["strategy"], back["selection_applied"]) == ("compacted", "rolling", True)
+    assert not in_talk("compact", "talk", "rolling", "--json").document["selection_applied"]
     assert in_talk("extensions", "--json").document["strategy"] == "rolling"
 
 
@@ -239,7 +241,7 @@ def test_context_shows_the_last_request_and_pages_of_its_sections_without_any_nu
     ready = in_talk("context", "--json")
     assert "null" not in ready.out
     assert ready.document["state"] == "ready"
-    assert [section["id"] for section in ready.document["sections"]] == ["summary", "recap", "tail"]
+    assert {section["id"] for section in ready.document["sections"]} >= {"summary", "recap", "tail"}
     page = in_talk("context", "talk", "tail", 0, "--json").document
     shaped(page, {"section": TEXT, "page": NUMBER, "pages": NUMBER, "content": TEXT})
     unknown = in_talk("context", "talk", "nowhere", "--json")
@@ -282,10 +284,10 @@ def test_an_export_is_read_back_row_for_row_and_folds_stand_at_their_boundary(in
     compacted(in_talk.home)
     plain, folded = in_talk("export", "talk").out, in_talk("export", "talk", "--folds").out
     lines = [json.loads(line) for line in folded.splitlines()]
-    (at,) = [place for place, line in enumerate(lines) if "fold" in line]
+    (at,) = [place for place, line in enumerate(lines) if line.get("source") == "rolling"]
     assert lines[at - 1]["seq"] == lines[at]["covers"]["upto"]
     assert lines[at]["text"]
-    del lines[at]
+    lines = [line for line in lines if "fold" not in line]
     assert lines == [json.loads(line) for line in plain.splitlines()]
     assert in_talk("export", "talk", "--json").document["lines"] == lines
     file = tmp_path / "talk.jsonl"

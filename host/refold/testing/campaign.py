@@ -15,7 +15,7 @@ from refold.agent.host import Host
 from refold.testing.case import Case, make_home
 from refold.testing.clock import another_day
 from refold.testing.contents import differing
-from refold.testing.histories import histories
+from refold.testing.histories import TOUR, histories
 from refold.testing.looking import strategy_package
 from refold.testing.player import Player
 from refold.testing.rules import Rule
@@ -52,7 +52,8 @@ class Campaign:
         make_home(self.case, self.folder / "home")
 
     def run(self, count: int) -> None:
-        """Plays `count` histories; the same ones every time, or new ones in a deep run."""
+        """Plays the tour and `count` random histories: the same ones every time, or new ones in a deep run."""
+        self._note(TOUR, self.play(TOUR))
         deep = os.environ.get("REFOLD_CONFORMANCE") == "deep"
         chosen = settings(
             max_examples=count,
@@ -111,6 +112,9 @@ class Campaign:
     def _history(self, steps: tuple[Step, ...]) -> None:
         self._histories += 1
         player = self.play(steps, again=self._histories % ANOTHER_DAY == 0, elsewhere=self._histories % ELSEWHERE == 0)
+        self._note(steps, player)
+
+    def _note(self, steps: Sequence[Step], player: Player) -> None:
         self.happened += player.happened
         for rule, broken in player.broken.items():
             self.broken.setdefault(rule, (steps, broken))

@@ -69,6 +69,28 @@ _SAID: SearchStrategy[Step] = st.one_of(
 )
 
 
+TOUR: tuple[Step, ...] = (
+    Talk(5, 60),
+    Prepare(2_500),
+    Say(Text("go on")),
+    Act(Text("looking"), ("a", "b"), ("b", "a")),
+    Prepare(200_000, ("fails",)),
+    Compact(2_500, ("fails",)),
+    Compact(2_500),
+    Say(Text("and now the rest")),
+    Prepare(2_500),
+    Act(Text("done")),
+    Prepare(2_500),
+    Talk(6, 60),
+    Say(Text("what is left?")),
+    Prepare(2_500),
+    Reopen(2_500),
+    Branch(2),
+    Return(0),
+)
+"""A history that comes by everything once; it is played before the random ones."""
+
+
 def histories() -> SearchStrategy[tuple[Step, ...]]:
     """Something to fold, then anything in any order; most requests of a history are for one window."""
     return _WINDOWS.flatmap(_history)
@@ -85,10 +107,7 @@ def _history(usual: int | None) -> SearchStrategy[tuple[Step, ...]]:
 
 
 def _done(windows: SearchStrategy[int | None]) -> SearchStrategy[Step]:
-    return st.one_of(
-        st.builds(Prepare, windows),
-        st.builds(Prepare, windows),
-        st.builds(Prepare, windows, _MOODS),
+    rarer = st.one_of(
         st.builds(Compact, windows),
         st.builds(Compact, windows, _MOODS),
         st.builds(Overflow, windows, st.sampled_from([300, 1_000, 4_000]), _MOODS),
@@ -99,3 +118,4 @@ def _done(windows: SearchStrategy[int | None]) -> SearchStrategy[Step]:
         st.builds(Detour, st.integers(0, 3), windows),
         st.builds(Configure, st.integers(0, 4)),
     )
+    return st.one_of(st.builds(Prepare, windows), st.builds(Prepare, windows, _MOODS), rarer)

@@ -232,6 +232,7 @@ class Player(Watch):
         again = thread.session.prepare(window)
         if not applied_in(again):  # it may still be due, and that is another compaction
             self._check_repeated(prepared, wires, again, Rule.REPEATS)
+            thread.sent = Sent(again, wires, window)
         if torn.exists():
             self._open_torn(torn, window)
 

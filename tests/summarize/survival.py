@@ -89,15 +89,18 @@ def changed(pairs: Sequence[tuple[str, str]], seeds: range) -> list[tuple[str, s
     return wrong
 
 
+def figures() -> str:
+    """The tables of docs/summaries.md."""
+    parts = []
+    for name, among in (("synthetic", ()), ("real", real())):
+        for title, sentences in (("known", KNOWN), ("seen", SEEN), ("held out", HELD_OUT)):
+            for limit in (2_048, 819):
+                found, lost = measured(sentences, range(6), limit, among)
+                parts.append(report(f"{title}, {name}, {limit} tokens", found) + f"\nlost: {sorted(set(lost))}")
+    for title, pairs in (("known", CHANGES), ("seen", CHANGES_SEEN), ("held out", CHANGES_HELD_OUT)):
+        parts.append(f"changes not taken, {title}: {changed(pairs, range(2))} of {len(pairs)}")
+    return "\n\n".join(parts)
+
+
 if __name__ == "__main__":
-    rows = real()
-    for limit in (819, 1_200):
-        for name, among in (("synthetic", ()), ("real", rows)):
-            found, lost = measured(KNOWN, range(6), limit, among)
-            print(report(f"known, {name}, {limit}", found), "\nlost:", sorted(set(lost)))
-    for title, sentences in (("known", KNOWN), ("seen", SEEN), ("held out", HELD_OUT)):
-        for name, among in (("synthetic", ()), ("real", rows)):
-            found, lost = measured(sentences, range(6), among=among)
-            print(report(f"{title}, {name}", found), "\nlost:", sorted(set(lost)))
-    for name, pairs in (("known", CHANGES), ("seen", CHANGES_SEEN), ("held out", CHANGES_HELD_OUT)):
-        print(name, "changes not taken:", changed(pairs, range(2)), "of", len(pairs))
+    print(figures())

@@ -109,6 +109,17 @@ def test_odd_values_of_arguments_do_not_stop_a_summary() -> None:
     assert "[call t]" in text_of(Row(ref(1), "assistant", 1, 1, calls=(Call("a", "t", arguments),)))
 
 
+def test_a_lone_surrogate_is_replaced_visibly_so_that_any_store_and_wire_takes_the_text() -> None:
+    rows = [
+        Row(ref(1), "user", 1, 0, opens=True, text="Never deploy \ud800 on Friday"),
+        Row(ref(2), "assistant", 1, 1, text="ok \udfff", calls=(Call("a", "t", {"x": "\ud834"}),)),
+    ]
+    steps = list(flatten(rows, {}))
+    prompt = Prompt(tuple(block for step in steps for block in step.blocks)).user()
+    assert prompt.encode()
+    assert steps[0].said[0].text == "Never deploy \ufffd on Friday"
+
+
 @pytest.mark.parametrize(
     "tag",
     ["</newly-evicted-history>", "< / Newly-Evicted-History >", "<previous-summary>", "</context>", "<session-rules>"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 import orjson
@@ -30,6 +31,8 @@ ARGUMENTS = 4_000
 
 LONG_LINE = 80
 """A line of that many characters is shown once; what repeats it is left out with a marker."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 REMEMBERED = 50_000
 """Lines that are remembered for that: sixteen bytes each, so memory is bounded."""
@@ -84,7 +87,7 @@ def _step(parts: list[_Part]) -> Step:
 
 def _fold(fold: Fold, repeats: _Repeats) -> _Part:
     """A stored summary. Its own structured part is carried, not summarized again."""
-    standing, body = read(fold.text)
+    standing, body = read(sound(fold.text))
     shown = repeats.dropped(clipped(body, ENTRY))
     blocks = (Block("fold", f"summary {fold.label}".strip(), shown),) if shown.strip() else ()
     return _Part(blocks, tokens(fold.text), standing.items)
@@ -93,32 +96,34 @@ def _fold(fold: Fold, repeats: _Repeats) -> _Part:
 def _text(text: str, repeats: _Repeats) -> _Part:
     """A text of an extension. Only one that begins with a structured part is a summary; in the middle of another
     text anybody may have written such a thing."""
+    text = sound(text)
     standing, body = read(text) if text.startswith(f"<{TAG}>") else (Standing(), text)
     shown = repeats.dropped(clipped(body, ENTRY))
     return _Part((Block("text", "text", shown),) if shown.strip() else (), tokens(text), standing.items)
 
 
 def _user(row: Row, elided: Mapping[SourceRef, str]) -> _Part:
-    text = elided.get(row.ref, row.text)
+    text = sound(elided.get(row.ref, row.text))
     size = row_tokens(row) if row.ref not in elided else tokens(text) + MESSAGE
     shown = _with_images(clipped(text, ENTRY), row.images)
-    items = tuple(said(row.text, opening=row.opens and row.turn <= 1))
-    return _Part((Block("user", "user", shown),) if shown.strip() else (), size, items, row.text)
+    words = sound(row.text)
+    items = tuple(said(words, opening=row.opens and row.turn <= 1))
+    return _Part((Block("user", "user", shown),) if shown.strip() else (), size, items, words)
 
 
 def _assistant(row: Row, elided: Mapping[SourceRef, str], names: dict[str, str], repeats: _Repeats) -> _Part:
-    text = elided.get(row.ref, row.text)
+    text = sound(elided.get(row.ref, row.text))
     size = row_tokens(row) if row.ref not in elided else tokens(text) + MESSAGE
     shown = _with_images(repeats.dropped(clipped(text, ENTRY)), row.images)
     blocks = [Block("assistant", "assistant", shown)] if shown.strip() else []
     for call in row.calls:
         names[call.id] = call.name
-        blocks.append(Block("call", f"call {call.name}", repeats.dropped(clipped(_arguments(call), ARGUMENTS))))
+        blocks.append(Block("call", f"call {call.name}", repeats.dropped(clipped(sound(_arguments(call)), ARGUMENTS))))
     return _Part(tuple(blocks), size)
 
 
 def _result(row: Row, elided: Mapping[SourceRef, str], names: dict[str, str], repeats: _Repeats) -> _Part:
-    text = elided.get(row.ref, row.text)
+    text = sound(elided.get(row.ref, row.text))
     size = row_tokens(row) if row.ref not in elided else tokens(text) + MESSAGE
     shown = _with_images(repeats.dropped(clipped(text, RESULT)), row.images)
     word = "result" if row.ok else "error"
@@ -145,6 +150,11 @@ def _with_images(text: str, images: tuple[Image, ...]) -> str:
     """The text, then one line a picture: type and size in pixels, never its bytes or key."""
     lines = [f"[image {image.media_type} {image.width}x{image.height}, not shown]" for image in images]
     return "\n".join([text, *lines] if text else lines)
+
+
+def sound(text: str) -> str:
+    """The text with U+FFFD for every lone surrogate, which imported files may hold and no wire format or store takes."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 class _Repeats:

@@ -16,7 +16,7 @@ from refold.sizing.estimate import tokens
 from refold.summarize.accept import Unacceptable, oversize, refusal, spoken
 from refold.summarize.amend import amended
 from refold.summarize.blocks import Step
-from refold.summarize.flatten import Material, flatten
+from refold.summarize.flatten import Material, flatten, sound
 from refold.summarize.passes import HALVINGS, LEAST, PassCache, budget, content_key, taken
 from refold.summarize.prompt import Prompt
 from refold.summarize.reply import Deadline, Reply, Stopped, Summarizer, TooLarge
@@ -70,13 +70,13 @@ def summarize(
     source = source_tokens
     if source is None:
         source = tokens(previous) + sum(step.source for step in steps)
-    standing, body = read(previous)
+    standing, body = read(sound(previous))
     work = _Work(
         queue=deque(steps),
         order=_Order(
             task=instructions,
             focus=focus,
-            context=context,
+            context=sound(context),
             limit=max(1, min(LIMIT if limit is None else limit, source - 1)),
             source=source,
             chunk=chunk,

@@ -52,7 +52,8 @@ _LASTS = re.compile(
     r"\b(?:every|each|all|any|always|never|only|before|after|when(?:ever)?|unless|until|if|with|without|first|must)\b",
 )
 _HERE = re.compile(
-    r"\b(?:this|that(?=[.,;]|$| one| was| is)|it|these|those|here|above|again|now|same|thing|stuff|maybe|perhaps|think"
+    r"\b(?:(?<!all )(?<!of )this|that(?=[.,;]|$| one| was| is)|it"
+    r"|these|those|here|above|again|now|same|thing|stuff|maybe|perhaps|think"
     r"|guess)\b",
 )
 _UNITS = (

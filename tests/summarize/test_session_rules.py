@@ -79,6 +79,26 @@ def test_rules_are_found_in_lists_in_long_messages_and_between_code() -> None:
     assert "Never: skip tests" in texts
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# Rules\n\n- tabs only in makefiles\n", ("rule", "tabs only in makefiles")),
+        ("<rules>\nNever rename the queue.\n</rules>", ("rule", "Never rename the queue.")),
+        ("<rule>Never rename the queue.</rule>", ("rule", "Never rename the queue.")),
+        ("@src/main.py must stay as it is", ("rule", "@src/main.py must stay as it is")),
+        ("[important] never rename the queue", ("rule", "[important] never rename the queue")),
+        ("import the orders but never overwrite one", ("rule", "import the orders but never overwrite one")),
+        ("return only the diff, always", ("rule", "return only the diff, always")),
+        ("$300 is the budget", ("limit", "$300 is the budget")),
+        ("2024-05-31 is the deadline", ("limit", "2024-05-31 is the deadline")),
+        ('Call the product "Nimbus": never anything else', ("rule", 'Call the product "Nimbus": never anything else')),
+        ("Limits:\n1) 30 lines a function\n", ("limit", "30 lines a function")),
+    ],
+)
+def test_marks_around_a_rule_do_not_hide_it(text: str, expected: tuple[str, str]) -> None:
+    assert expected in [(item.kind, item.text) for item in said(text)]
+
+
 def test_a_wrapped_line_is_one_sentence() -> None:
     assert [
         item.text for item in said("Please remember that you must never touch the vendor\nfolder without asking.")

@@ -51,11 +51,13 @@ _ERROR = re.compile(
 
 
 class Unacceptable(SummaryRejected):
-    """A text came and was refused. `size` and `source` are tokens of the summary and of what it replaces, where both
-    are known."""
+    """A text came and was refused. `size` is its tokens where that is the reason, and `source` the tokens it had to
+    stay below: of what it replaces, or its limit."""
 
     def __init__(self, reason: Reason, *, by: str = "", size: int | None = None, source: int | None = None) -> None:
-        figures = "" if size is None else f" ({size} tokens" + (")" if source is None else f", not below {source})")
+        figures = ""
+        if size is not None and source is not None:
+            figures = f" ({size} tokens, {'limit' if reason == 'too_long' else 'not below'} {source})"
         who = f"{by}: " if by else ""
         super().__init__(f"{who}{WORDS[reason]}{figures}; the history stays as it was")
         self.reason: Reason = reason

@@ -153,7 +153,7 @@ def _with_images(text: str, images: tuple[Image, ...]) -> str:
 
 
 def sound(text: str) -> str:
-    """The text with U+FFFD for every lone surrogate, which imported files may hold and no wire format or store takes."""
+    """The text with U+FFFD for every lone surrogate, which files may hold and no wire format or store takes."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 

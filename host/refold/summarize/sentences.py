@@ -15,7 +15,7 @@ _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", r
 # are never prose mark-up.
 _MACHINE = re.compile(r"<([a-z]+(?:[-_][a-z]+)+)\b[^<>]*>", re.IGNORECASE)
 _BULLET = re.compile(r"^\s*(?:[-*•–+‣·]|\(?\d{1,3}[.):]|\(?[a-z][.)])\s+(?:\[[ xX]?\]\s*)?")
-_HEADING = re.compile(r"^\s*#{1,6}\s+")
+_HEADING = re.compile(r"^\s*#{1,6}\s+(?=\S)")
 _END = re.compile(r"(?<=[.!?…])[\"')\]*_]*\s+(?=\S)|(?<=[。！？；])|\s*;\s+|\s+[–—]\s+(?=\w)")
 _SHORTENED = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|approx|no|nr|cf|mr|mrs|ms|dr|st|resp|incl|max|min|z\.b|p\.m"
@@ -23,12 +23,12 @@ _SHORTENED = re.compile(
     re.I,
 )
 _CODE = re.compile(
-    r"^\s*(?:[{}\[\]<>$#|@]|at \S+\(|at \S+:\d|at (?:async |new )?[\w.<>\[\] ]+ \(|\w*(?:Error|Exception): |npm ERR"
-    r"|File \"|Traceback|import \w|from \w+ import|def \w+\("
-    r"|class \w+[:({]|return\b|const "
-    r"|let \w+ =|var |function |if \(|for \(|\d{4}-\d\d-\d\d[T ]|\[\d|diff --git|\+\+\+ |--- |@@ |➜|>>> "
-    r"|\w+\(.*\)[;{]?$|//|/\*|\*/)"
+    r"^\s*(?:[{}|]|\[[\d{\]]|\$ |#!|<[a-z]+ \w+=|at \S+\(|at \S+:\d|at (?:async |new )?[\w.<>\[\] ]+ \("
+    r"|\w*(?:Error|Exception): |npm ERR|File \"|Traceback \(|import [\w.]+(?: as \w+)?;?$|import .* from [\"']"
+    r"|from [\w.]+ import|def \w+\(|class \w+[:({]|return\b.*[;{(]$|(?:const|let|var) \w+ =|function \w*\(|if \(|for \("
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:|diff --git|\+\+\+ |--- |@@ |➜|>>> |\w+\(.*\)[;{]?$|//|/\*|\*/)"
 )
+_TAG = re.compile(r"</?[a-z][\w-]*>", re.IGNORECASE)
 _SYMBOL = re.compile(r"[{}()\[\]<>=;|\\$&*^~]")
 
 
@@ -74,11 +74,12 @@ def _without_machine(text: str) -> str:
 
 
 def _paragraphs(text: str) -> Iterator[tuple[str, bool]]:
-    """Logical lines: a wrapped line is joined to the one before; a list item stands alone. With each, whether it is
-    an item of a list."""
+    """Logical lines: a wrapped line is joined to the one before; a list item stands alone, and a short heading ends
+    with a colon as if it stood above a list. With each, whether it is an item of a list."""
     current: list[str] = []
     listed = False
     for raw in text.splitlines():
+        raw = _TAG.sub(" ", raw) if "<" in raw else raw
         line = raw.strip()
         bullet = _BULLET.match(raw)
         if not line or (_skipped(line) and not bullet):
@@ -86,14 +87,17 @@ def _paragraphs(text: str) -> Iterator[tuple[str, bool]]:
                 yield " ".join(current), listed
             current = []
             continue
-        start = bullet is not None or _HEADING.match(raw) is not None
-        if current and not start and _continues(current[-1], line):
+        title = _HEADING.match(raw)
+        mark = bullet or title
+        if current and mark is None and _continues(current[-1], line):
             current.append(line)
             continue
         if current:
             yield " ".join(current), listed
-        after_head = bool(current) and current[-1].endswith(":") and not start
-        current = [_HEADING.sub("", raw[bullet.end() :] if bullet else line).strip()]
+        after_head = bool(current) and current[-1].endswith(":") and mark is None
+        current = [raw[mark.end() :].strip() if mark else line]
+        if title and len(current[0].split()) <= 4:
+            current = [current[0].rstrip(":") + ":"]
         listed = bullet is not None or after_head
     if current:
         yield " ".join(current), listed
@@ -104,7 +108,7 @@ def _skipped(line: str) -> bool:
         return True
     if _CODE.match(line):
         return True
-    if '":' in line or '{"' in line:
+    if line.count('":') > 1 or '{"' in line:
         return True
     return len(line) >= 20 and len(_SYMBOL.findall(line)) * 6 > len(line)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
+
 import pytest
 from refold.summarize.accept import Unacceptable, oversize, refusal, spoken
 from refold.summarize.reply import Reply, Stop
@@ -54,3 +57,9 @@ def test_the_error_names_both_sizes() -> None:
     error = Unacceptable("not_smaller", by="m", size=50, source=40)
     assert "50 tokens, not below 40" in str(error)
     assert (error.reason, error.size, error.source, error.code) == ("not_smaller", 50, 40, "summary_rejected")
+
+
+@pytest.mark.parametrize("module", ["clip", "detect", "passes"])
+def test_the_examples_in_docstrings_are_true(module: str) -> None:
+    failed, tried = doctest.testmod(importlib.import_module(f"refold.summarize.{module}"))
+    assert (failed, tried > 0) == (0, True)

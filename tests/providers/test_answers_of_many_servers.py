@@ -337,17 +337,20 @@ def test_a_message_where_the_piece_should_be_is_read() -> None:
     assert (deltas, answer.text) == ([TextDelta("x")], "x")
 
 
+_NAMES = [
+    *("choices", "delta", "content", "tool_calls", "function", "arguments", "index", "usage", "type", "item"),
+    *("output", "response", "candidates", "parts", "functionCall", "content_block", "message", "name"),
+]
+_EVENTS = [
+    *("", "error", "response.completed", "response.output_item.done", "response.output_item.added"),
+    *("content_block_start", "content_block_delta", "message_delta", "message_start"),
+]
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=6),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(
-                (
-                    "choices delta content tool_calls function arguments index usage type item output response candidates"
-                    " parts functionCall content_block message name"
-                ).split()
-            ),
+            st.sampled_from(_NAMES),
             inner,
             max_size=4,
         )
@@ -361,12 +364,7 @@ _JSON = st.recursive(
     st.sampled_from(list(ROUTES)),
     st.lists(
         st.tuples(
-            st.sampled_from(
-                (
-                    " error response.completed response.output_item.done response.output_item.added"
-                    " content_block_start content_block_delta message_delta message_start"
-                ).split(" ")
-            ),
+            st.sampled_from(_EVENTS),
             st.dictionaries(st.sampled_from(["choices", "item", "response", "candidates", "delta", "usage"]), _JSON),
         ),
         max_size=5,

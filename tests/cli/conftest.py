@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import frozen
 from refold import Call, Host, Session
+from refold.cli import main as entry
 
 
 @frozen
@@ -49,6 +52,14 @@ class Shell:
         return subprocess.Popen(
             [sys.executable, "-m", "refold", *map(str, words)], env=self.environment, **pipes, cwd=self.home.parent
         )
+
+    def here(self, *words: object) -> Done:
+        """Runs the command in this process: for steps that are not what a test is about."""
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True) for _ in range(2))
+        with redirect_stdout(out), redirect_stderr(err):
+            code = entry.run([*map(str, words), "--home", str(self.home)])
+        printed, said = (stream.buffer.getvalue().decode() for stream in (out, err))
+        return Done(code, printed, said)
 
     def __call__(self, *words: object, stdin: bytes | None = None) -> Done:
         more = {} if stdin is None else {"stdin": subprocess.PIPE}

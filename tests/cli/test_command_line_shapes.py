@@ -99,7 +99,7 @@ def test_import_tells_what_is_new_and_adds_nothing_the_second_time(refold, tmp_p
         shaped(skipped, {"line": MAYBE_NUMBER, "reason": TEXT})
     piped = refold("import", "-", "--session", "piped", "--json", stdin=file.read_bytes()).document
     assert (piped["session"], piped["rows"]) == ("piped", 2)
-    second = refold("import", file, "--json").document
+    second = refold.here("import", file, "--json").document
     assert (second["rows"], second["already"], second["session"]) == (0, 2, first["session"])
 
 
@@ -112,9 +112,10 @@ def test_new_and_sessions_list_every_session_with_unknown_values_null(refold) ->
 
 def test_show_pages_through_every_row_once_and_draws_folds_at_their_boundary(in_talk) -> None:
     compacted(in_talk.home)
+    shaped(in_talk("show", "--json").document, {"rows": list, "folds": list, "next_after": NUMBER, "has_more": bool})
     seqs, folds, after, more = [], [], 0, True
     while more:
-        page = in_talk("show", "talk", "--after", after, "--limit", 90, "--json").document
+        page = in_talk.here("show", "talk", "--after", after, "--limit", 90, "--json").document
         for row in page["rows"]:
             shaped(row, ROW)
         seqs += [row["seq"] for row in page["rows"]]
@@ -129,7 +130,7 @@ def test_show_pages_through_every_row_once_and_draws_folds_at_their_boundary(in_
 
 
 def test_a_row_tells_its_role_its_size_and_its_calls(in_talk) -> None:
-    rows = in_talk("show", "--limit", 4, "--json").document["rows"]
+    rows = in_talk.here("show", "--limit", 4, "--json").document["rows"]
     assert [row["role"] for row in rows] == ["user", "assistant", "tool", "assistant"]
     assert rows[1]["calls"] == [{"id": "call-0", "name": "read", "arguments": {"path": "/src/part0.py"}}]
     assert rows[2]["call_id"] == "call-0"
@@ -137,7 +138,7 @@ def test_a_row_tells_its_role_its_size_and_its_calls(in_talk) -> None:
 
 
 def test_search_gives_hits_in_order_and_where_to_go_on(in_talk) -> None:
-    first = in_talk("search", "talk", "PART 7 returns", "--json").document
+    first = in_talk.here("search", "talk", "PART 7 returns", "--json").document
     assert [hit["seq"] for hit in first["hits"]] == [32]
     assert first["next_after"] is None
     page = in_talk("search", "talk", "returns", "--limit", 2, "--json").document
@@ -154,7 +155,7 @@ def test_fork_tree_and_delete_keep_the_other_session_whole(in_talk) -> None:
     assert (root["id"], root["forked_at"]) == ("talk", None)
     assert (child["id"], child["forked_at"], child["children"]) == (fork["session"], 6, [])
     assert in_talk("delete", fork["session"], "--yes", "--json").document == {"session": fork["session"], "rows": 7}
-    (left,) = in_talk("sessions", "--json").document["sessions"]
+    (left,) = in_talk.here("sessions", "--json").document["sessions"]
     assert (left["id"], left["rows"]) == ("talk", 160)
 
 
@@ -163,13 +164,13 @@ def test_compact_plans_then_compacts_then_has_nothing_to_do(in_talk) -> None:
     shaped(planned, COMPACTION)
     assert planned["state"] == "planned"
     assert planned["summarized_rows"] + planned["kept_rows"] == 160
-    assert in_talk("context", "--json").document["state"] == "pending"
+    assert in_talk.here("context", "--json").document["state"] == "pending"
     done = in_talk("compact", "talk", "--window", 4000, "--instructions", "keep part 3", "--json").document
     shaped(done, COMPACTION)
     assert (done["state"], done["strategy"], done["kind"], done["lossy"]) == ("compacted", "rolling", "summary", False)
     assert done["summarized_rows"] == planned["summarized_rows"]
     assert done["after_tokens"] < done["before_tokens"]
-    nothing = in_talk("compact", "talk", "--window", 1_000_000, "--json")
+    nothing = in_talk.here("compact", "talk", "--window", 1_000_000, "--json")
     shaped(nothing.document, COMPACTION)
     assert nothing.code == 0
     assert nothing.document["state"] in ("compacted", "nothing")
@@ -233,7 +234,7 @@ def test_prepare_compacts_when_due_and_its_notices_stay_off_standard_output(in_t
 
 
 def test_context_shows_the_last_request_and_pages_of_its_sections_without_any_null(in_talk) -> None:
-    assert in_talk("context", "--json").document == {
+    assert in_talk.here("context", "--json").document == {
         "state": "pending",
         "reason": "no request was prepared in this session",
     }
@@ -244,7 +245,7 @@ def test_context_shows_the_last_request_and_pages_of_its_sections_without_any_nu
     assert {section["id"] for section in ready.document["sections"]} >= {"summary", "recap", "tail"}
     page = in_talk("context", "talk", "tail", 0, "--json").document
     shaped(page, {"section": TEXT, "page": NUMBER, "pages": NUMBER, "content": TEXT})
-    unknown = in_talk("context", "talk", "nowhere", "--json")
+    unknown = in_talk.here("context", "talk", "nowhere", "--json")
     assert (unknown.code, unknown.document["error"]["code"]) == (1, "not_found")
 
 
@@ -282,7 +283,7 @@ def test_recovery_commands_import_no_extension(in_talk, install, tmp_path: Path)
 
 def test_an_export_is_read_back_row_for_row_and_folds_stand_at_their_boundary(in_talk, tmp_path: Path) -> None:
     compacted(in_talk.home)
-    plain, folded = in_talk("export", "talk").out, in_talk("export", "talk", "--folds").out
+    plain, folded = in_talk.here("export", "talk").out, in_talk("export", "talk", "--folds").out
     lines = [json.loads(line) for line in folded.splitlines()]
     (at,) = [place for place, line in enumerate(lines) if line.get("source") == "rolling"]
     assert lines[at - 1]["seq"] == lines[at]["covers"]["upto"]
@@ -292,6 +293,6 @@ def test_an_export_is_read_back_row_for_row_and_folds_stand_at_their_boundary(in
     assert in_talk("export", "talk", "--json").document["lines"] == lines
     file = tmp_path / "talk.jsonl"
     file.write_text(folded)
-    assert in_talk("import", file, "--home", tmp_path / "other", "--json").document["rows"] == 160
     with Host(in_talk.home) as here, Host(tmp_path / "other") as there:
+        assert there.import_file(file).rows == 160
         assert there.session("talk").rows() == here.session("talk").rows()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from refold.agent.host import Host
 from refold.agent.session import Session
 from refold.cli.failure import FAILED, failure
 from refold.cli.options import every_command, newest_session, window_option
-from refold.cli.output import notes, print_json
+from refold.cli.output import note, notes, print_json
 from refold.cli.progress import progress_bar
 from refold.prepare.request import Attempted, Prepared
 from refold.values.errors import Busy, CompactionFailed, NotFound, ProjectionFailed, RefoldError, Refused
@@ -176,18 +175,13 @@ def _report(document: dict[str, Any], as_json: bool) -> int:
     error = document.get("error")
     if as_json:
         print_json(document)
-        if error:
-            notes([f"error: {error['message']}"])
-        return FAILED if error else 0
     if error:
-        raise _Told(error["message"])
-    notes(document["notes"])
-    _draw(document)
+        note(f"error: {error['message']}")
+        return FAILED
+    if not as_json:
+        notes(document["notes"])
+        _draw(document)
     return 0
-
-
-class _Told(RefoldError):
-    """A compaction that was not done, as people see it."""
 
 
 def _draw(document: dict[str, Any]) -> None:
@@ -197,7 +191,7 @@ def _draw(document: dict[str, Any]) -> None:
     if document["state"] == "nothing":
         line(f"Nothing was folded: {document['reason']}.")
         return
-    folded = f"{document['summarized_rows']:,} (rows {rows[0]:,}-{rows[1]:,})"
+    folded = f"{document['summarized_rows']:,} (rows {rows[0]}-{rows[1]})"
     if document["state"] == "planned":
         facts(
             [
@@ -226,5 +220,5 @@ def _draw(document: dict[str, Any]) -> None:
 def _summarizer(document: dict[str, Any]) -> str | None:
     if document["summarizer"] is None:
         return None
-    passes: Sequence[str] = ("pass", "passes")
-    return f"{document['summarizer']}, {document['passes']} {passes[document['passes'] != 1]}"
+    passes = "1 pass" if document["passes"] == 1 else f"{document['passes']:,} passes"
+    return f"{document['summarizer']}, {passes}"

@@ -17,13 +17,13 @@ _TERMINAL = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\u
 def print_json(document: Mapping[str, Any]) -> None:
     """The one document of a command, on one line; what could act on a terminal is escaped inside its strings."""
     text = _TERMINAL.sub(lambda found: f"\\u{ord(found[0]):04x}", dumps(document).decode())
-    print_bytes(text.encode() + b"\n")
+    print_bytes([text.encode(), b"\n"])
 
 
-def print_bytes(data: bytes) -> None:
-    """Bytes as they are, behind whatever was printed before."""
+def print_bytes(parts: Iterable[bytes]) -> None:
+    """Bytes as they are, behind whatever was printed before; none is held back longer than a buffer is large."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.writelines(parts)
     sys.stdout.buffer.flush()
 
 

@@ -43,7 +43,7 @@ def prepare_command(
         if as_json:
             print_json(_document(found, prepared, protocol or _PROTOCOL))
         elif protocol is not None:
-            print_bytes(dumps(codec(protocol).encode(prepared.request, found.image_bytes)) + b"\n")
+            print_bytes([dumps(codec(protocol).encode(prepared.request, found.image_bytes)), b"\n"])
         else:
             draw_context(found.id, found.context())
 
@@ -104,7 +104,7 @@ def draw_context(session: str, document: dict[str, Any]) -> None:
     compaction = document["compaction"]
     facts(
         [
-            ("session", f"{session}, rows 1-{document['rows_upto']:,}"),
+            ("session", f"{session}, rows 1-{document['rows_upto']}"),
             ("model", document.get("model")),
             ("window", _window(document)),
             ("request", _request(compaction)),

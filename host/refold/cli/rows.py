@@ -154,7 +154,7 @@ def search_command(session: str, text: str, after: int, limit: int, home: Path |
     if not shown:
         line("No row holds this text." if not after else f"No row after {after} holds this text.")
         return
-    draw([Column("row", "number"), Column("around it")], [(hit.seq, hit.snippet) for hit in shown])
+    draw([Column("row", "number"), Column("around it")], [(str(hit.seq), hit.snippet) for hit in shown])
     if next_after is not None:
         hint("more", "refold", "search", session, text, "--after", next_after)
     else:
@@ -177,8 +177,7 @@ def export_command(session: str | None, folds: bool, home: Path | None, as_json:
         found = host.session(session)
         stored = found.stored_folds() if folds else []
         lines = _with_folds(found.export(), stored)
-        for data in _as_document(found.id, lines) if as_json else lines:
-            print_bytes(data)
+        print_bytes(_as_document(found.id, lines) if as_json else lines)
 
 
 def _with_folds(lines: Iterable[bytes], folds: Sequence[Fold]) -> Iterator[bytes]:

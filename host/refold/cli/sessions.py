@@ -113,7 +113,7 @@ def tree_command(session: str | None, home: Path | None, as_json: bool) -> None:
     if folds:
         click.echo()
         columns = [Column("after row", "number"), Column("by", "whole"), Column("fold")]
-        draw(columns, [(fold.covers.upto, fold.owner, fold.label) for fold in folds])
+        draw(columns, [(str(fold.covers.upto), fold.owner, fold.label) for fold in folds])
 
 
 def _branch(branch: Branch) -> dict[str, Any]:

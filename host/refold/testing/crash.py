@@ -9,6 +9,7 @@ from pathlib import Path
 from refold.agent.host import Host
 from refold.testing import rules
 from refold.testing.case import Case
+from refold.testing.elsewhere import ready
 from refold.testing.looking import look
 from refold.testing.summarizer import ScriptedSummarizer
 from refold.transcript.rows import RawRow, raw_rows
@@ -34,8 +35,9 @@ def found_after(home: Path, session: str, window: int | None, rows: Sequence[Raw
             with host.database.read() as reader:
                 if list(raw_rows(reader, session)) != list(rows):
                     return "rows differ"
-            seen = look(host, session, window)
-            host.session(session).prepare(window)
+            found = ready(host.session(session))
+            seen = look(found, window)
+            found.prepare(window)
     except RefoldError as error:
         return str(error)
     span = RowRange(session, 0, len(seen.rows))

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
 from attrs import frozen
 
 from refold.agent.host import Host
+from refold.agent.session import Session
 from refold.prepare.context import BoundContext
 from refold.prepare.draw import open_view
-from refold.prepare.head import Head
-from refold.prepare.request import Ask, Desk, Prepared
+from refold.prepare.request import Prepared
 from refold.prepare.road import recover
-from refold.summarize.service import summarize
-from refold.testing.steps import SYSTEM, TOOLS
-from refold.transcript import sessions
-from refold.transcript.leases import lease
 from refold.values.inputs import Projection
 from refold.values.rows import Row, RowRange
-from refold.values.sizes import Model, Window
+from refold.values.sizes import Window
 
 
 @frozen
@@ -33,24 +26,24 @@ class Seen:
     window: Window
 
 
-def look(host: Host, session: str, window: int | None) -> Seen:
+def look(session: Session, window: int | None) -> Seen:
     """The projection of the strategy in force, made twice in one snapshot. Raises whatever the strategy raises."""
-    with host.registry.running(), host.database.read() as reader:
-        desk, ask = _standing(host, session, window)
+    with session.host.registry.running(), session.host.database.read() as reader:
+        desk, ask = session._standing(window)
         view, _ = open_view(desk, ask, reader)
         extension = view.composition.strategy
         assert extension is not None
         assert extension.strategy is not None
         first, second = (extension.strategy.project(BoundContext(view, extension)) for _ in range(2))
         rows = tuple(view.history.rows())
-        sizes = tuple(view.history.size(RowRange(session, row.ref.seq - 1, row.ref.seq)) for row in rows)
+        sizes = tuple(view.history.size(RowRange(session.id, row.ref.seq - 1, row.ref.seq)) for row in rows)
         return Seen(first, first == second, rows, sizes, view.window)
 
 
-def refuse(host: Host, session: str, window: int | None, limit: int) -> Prepared:
+def refuse(session: Session, window: int | None, limit: int) -> Prepared:
     """The request to ask again with, after a provider refused the last one as larger than `limit` tokens."""
-    with host.registry.running():
-        desk, ask = _standing(host, session, window)
+    with session.host.registry.running():
+        desk, ask = session._standing(window)
         return recover(desk, ask, limit).prepared
 
 
@@ -63,24 +56,3 @@ def strategy_package(host: Host) -> str:
 def store_names(host: Host) -> tuple[str, ...]:
     """What the tables of the enabled extensions begin with."""
     return tuple(each.manifest.tables for each in host.composition().extensions)
-
-
-def _standing(host: Host, session: str, window: int | None) -> tuple[Desk, Ask]:
-    with host.database.read() as reader:
-        record = sessions.find(reader, session)
-    desk = Desk(
-        database=host.database,
-        composition=host.composition(session),
-        summarize=partial(summarize, summarizers=host.summarizers),
-        hold=partial(lease, host.database, session, "compact"),
-        now=sessions.now,
-        progress=_unwatched,
-        cancelled=_never,
-        rows={},
-    )
-    model = Model(record.model or "", "openai-chat", "")
-    return desk, Ask(session, model, override=window, head=Head(SYSTEM), tools=TOOLS)
-
-
-_unwatched: Callable[[int, int], None] = lambda done, total: None  # noqa: E731 - nobody watches
-_never: Callable[[], bool] = lambda: False  # noqa: E731 - nobody stops it

@@ -153,7 +153,7 @@ class Player(Watch):
         """The rules of a projection, seen without the host's own checks."""
         thread, self._window = self._thread, window
         before = self._contents()
-        seen = look(self._host, thread.session.id, window)
+        seen = look(thread.session, window)
         self._unchanged(Rule.READS, before)
         history = thread.session.rows()
         span = RowRange(thread.session.id, 0, len(history))
@@ -250,7 +250,7 @@ class Player(Watch):
     def _overflow(self, window: int | None, limit: int, moods: tuple[Mood, ...]) -> None:
         before, seen = self._contents(*ROUTINE), self._look(window)
         self._summarizer.script(*moods)
-        prepared = refuse(self._host, self._thread.session.id, window, limit)
+        prepared = refuse(self._thread.session, window, limit)
         applied = applied_in(prepared)
         if applied is None:
             self.happened["failed compaction after a refusal"] += 1
@@ -314,8 +314,8 @@ class Player(Watch):
             try:
                 if digests(session) != digests_elsewhere(self.folder, session.id):
                     self._check(Rule.REOPENS, "another process makes other bytes of the same session")
-            except ProjectionFailed as error:
-                self._break(Rule.ANSWERS, str(error))
+            except RefoldError as error:
+                self._break(Rule.REOPENS, str(error))
 
     def _open_torn(self, torn: Path, window: int | None) -> None:
         fault = found_after(torn, self._thread.session.id, window, self._thread.rows, self.case)

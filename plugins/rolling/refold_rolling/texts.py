@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable
 
 from refold import Row
+
+from refold_rolling.graphemes import boundary
 
 SUMMARY_OPENS = "[older conversation summary; model-generated]"
 SUMMARY_ENDS = "[end older conversation summary]"
@@ -35,21 +36,11 @@ def recap_text(rows: Iterable[Row]) -> str:
 
 
 def excerpt(text: str) -> str:
-    """The text, cut to 400 characters and an ellipsis. An accent or a joined emoji is never cut from its base."""
+    """The text, cut to 400 characters and an ellipsis. What a reader sees as one character is never cut apart."""
     if len(text) <= EXCERPT_CHARACTERS:
         return text
-    end = EXCERPT_CHARACTERS
-    while end > 0 and (_continues(text[end]) or text[end - 1] == "\u200d"):
-        end -= 1
+    end = boundary(text, EXCERPT_CHARACTERS)
     return text[: end or EXCERPT_CHARACTERS].rstrip() + "…"
-
-
-def _continues(character: str) -> bool:
-    return (
-        character in "\u200d\ufe0e\ufe0f"
-        or unicodedata.combining(character) > 0
-        or "\U0001f3fb" <= character <= "\U0001f3ff"
-    )
 
 
 def _inert(text: str) -> str:

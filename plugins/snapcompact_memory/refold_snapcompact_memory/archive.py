@@ -1,0 +1,133 @@
+"""The archive of a session: the text of its older rows, in parts. It only grows at its end.
+
+The table is this extension's; the strategy `snapcompact`, which requires it, writes the parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+
+from attrs import evolve, field, frozen
+from refold import Context, Cut, Fork, RowRange, Writer
+
+FORMAT = 1
+
+MIGRATIONS = (
+    """
+    CREATE TABLE snapcompact_archive(
+        session TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+        part INTEGER NOT NULL,        -- 1, 2, 3: oldest first
+        format INTEGER NOT NULL,
+        after INTEGER NOT NULL,       -- the part holds the rows behind this one
+        upto INTEGER NOT NULL,        -- up to this one
+        cut_tokens INTEGER NOT NULL,  -- the running total at `upto`, as a check
+        before INTEGER NOT NULL,      -- characters that the parts before it have on pages
+        cells INTEGER NOT NULL,       -- characters that it has itself
+        wide INTEGER NOT NULL,        -- whether some of them take two cells
+        text TEXT NOT NULL,
+        PRIMARY KEY (session, part)
+    )
+    """,
+)
+
+
+@frozen
+class Part:
+    """A few rows as text. `tokens` is the running total at the last of them; `cells` counts the characters that
+    pages show of it (some take two cells when it is `wide`), and `before` those of all parts before it."""
+
+    number: int
+    covers: RowRange
+    tokens: int
+    before: int
+    cells: int
+    wide: bool
+
+
+@frozen
+class Archive:
+    """Parts, oldest first. `fresh` holds the texts (by number) of those that are not stored yet."""
+
+    parts: tuple[Part, ...]
+    fresh: Mapping[int, str] = field(factory=dict)
+
+    @property
+    def cut(self) -> Cut:
+        """Where the archive ends. There must be a part."""
+        last = self.parts[-1]
+        return Cut(last.covers.upto, last.tokens)
+
+    def texts(self, context: Context, first: int, last: int) -> Sequence[str]:
+        """The texts of the parts number `first` to `last`, both included."""
+        stored = context.read(
+            "SELECT part, text FROM snapcompact_archive WHERE session=? AND part>=? AND part<=? ORDER BY part",
+            context.session,
+            first,
+            last,
+        )
+        known = {**dict(stored), **self.fresh}
+        return [known[number] for number in range(first, last + 1)]
+
+    def behind(self, seq: int) -> Archive:
+        """The parts that hold a row after `seq`."""
+        return evolve(self, parts=tuple(part for part in self.parts if part.covers.upto > seq))
+
+    def grown(self, parts: Sequence[Part], texts: Sequence[str]) -> Archive:
+        """The archive with new parts behind the others; their `number` and `before` are given here."""
+        number, before = (self.parts[-1].number, self.parts[-1].before + self.parts[-1].cells) if self.parts else (0, 0)
+        starts = accumulate((part.cells for part in parts), initial=before)
+        placed = enumerate(zip(parts, starts, strict=False), number + 1)
+        numbered = tuple(evolve(part, number=n, before=at) for n, (part, at) in placed)
+        fresh = {part.number: text for part, text in zip(numbered, texts, strict=True)}
+        return Archive((*self.parts, *numbered), {**self.fresh, **fresh})
+
+
+def load(context: Context) -> Archive | None:
+    """The stored archive while its cut holds; no text is read. None: there is none, or another version wrote it."""
+    found = context.read(
+        "SELECT part, after, upto, cut_tokens, before, cells, wide FROM snapcompact_archive"
+        " WHERE session=? AND format=? ORDER BY part",
+        context.session,
+        FORMAT,
+    )
+    parts = tuple(
+        Part(number, RowRange(context.session, after, upto), tokens, before, cells, bool(wide))
+        for number, after, upto, tokens, before, cells, wide in found
+    )
+    archive = Archive(parts)
+    return archive if parts and context.history.holds(archive.cut) else None
+
+
+def store(writer: Writer, session: str, archive: Archive) -> None:
+    """Stores the fresh parts; parts that are not of this archive, such as one whose cut no longer held, leave."""
+    first = min(archive.fresh, default=0)
+    writer.execute("DELETE FROM snapcompact_archive WHERE session=? AND part>=?", session, first)
+    for part in archive.parts:
+        if part.number in archive.fresh:
+            writer.execute(
+                "INSERT INTO snapcompact_archive VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                session,
+                part.number,
+                FORMAT,
+                part.covers.after,
+                part.covers.upto,
+                part.tokens,
+                part.before,
+                part.cells,
+                part.wide,
+                archive.fresh[part.number],
+            )
+
+
+def copy(fork: Fork) -> None:
+    """A branch gets the archive when all of it lies before the checkpoint, else none: the part that held the
+    checkpoint would tell of rows that the branch does not have."""
+    found = fork.read("SELECT max(upto) FROM snapcompact_archive WHERE session=?", fork.source)
+    if found[0][0] is not None and found[0][0] <= fork.at:
+        fork.write.execute(
+            "INSERT INTO snapcompact_archive SELECT ?, part, format, after, upto, cut_tokens, before, cells, wide, text"
+            " FROM snapcompact_archive WHERE session=?",
+            fork.target,
+            fork.source,
+        )

@@ -1,0 +1,35 @@
+"""The archive as folds: each part is the text of a range of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from refold import Context, Fold, History
+
+from refold_snapcompact_memory.archive import Part, load
+
+HEAD = (
+    "[archive of rows {first}-{last}: the conversation as it was, written out; "
+    "transcript_grep and transcript_read reach the rows themselves]"
+)
+
+
+class ArchiveFolds:
+    """The parts of the archive from the first row of a history up to the archive's cut."""
+
+    owner = "snapcompact"
+
+    def folds(self, context: Context, history: History) -> Sequence[Fold]:
+        archive = load(context)
+        if archive is None or archive.cut.seq <= history.range.after:
+            return ()
+        offered = archive.behind(history.range.after)
+        parts = offered.parts
+        texts = offered.texts(context, parts[0].number, parts[-1].number)
+        return [_fold(part, text) for part, text in zip(parts, texts, strict=True)]
+
+
+def _fold(part: Part, text: str) -> Fold:
+    first, last = part.covers.after + 1, part.covers.upto
+    head = HEAD.format(first=first, last=last)
+    return Fold("snapcompact", f"rows-{first}-{last}", f"archived rows {first}-{last}", f"{head}\n{text}", part.covers)

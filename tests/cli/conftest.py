@@ -39,12 +39,15 @@ class Done:
 class Shell:
     """Runs `refold` in a home."""
 
-    def __init__(self, home: Path, path: Path | None = None) -> None:
+    def __init__(self, home: Path) -> None:
         self.home = home
         environment = {name: text for name, text in os.environ.items() if not name.startswith(("REFOLD", "NO_COLOR"))}
         self.environment = {**environment, "REFOLD_HOME": str(home), "COLUMNS": "80"}
-        if path is not None:
-            self.environment["PYTHONPATH"] = str(path)
+
+    def see(self, *folders: Path) -> None:
+        """Puts folders with installed extensions on the path of the processes to come, in place of those before."""
+        inherited = [os.environ["PYTHONPATH"]] if os.environ.get("PYTHONPATH") else []
+        self.environment["PYTHONPATH"] = os.pathsep.join([*map(str, folders), *inherited])
 
     def start(self, *words: object, **more: Any) -> subprocess.Popen[bytes]:
         """A process that runs on."""

@@ -66,7 +66,7 @@ def test_an_empty_home_says_what_to_do_next(refold) -> None:
 
 
 def test_an_extension_that_raises_costs_one_line_and_the_trace_is_there_when_asked_for(in_talk, install) -> None:
-    in_talk.environment["PYTHONPATH"] = str(
+    in_talk.see(
         install("odd", "@hookimpl\ndef commands(): return [Command('odd', 'Fails.', {}, lambda work, given: 1 / 0)]")
     )
     in_talk("extensions", "enable", "odd")

@@ -189,7 +189,7 @@ def test_a_named_strategy_becomes_the_sessions_own_and_an_unknown_word_lists_the
         def compaction_strategy(): return Keep()
         """,
     )
-    in_talk.environment["PYTHONPATH"] = str(folder)
+    in_talk.see(folder)
     unknown = in_talk("compact", "talk", "sliding", "--json")
     assert unknown.code == 1
     assert unknown.document["error"]["code"] == "not_found"
@@ -251,7 +251,7 @@ def test_context_shows_the_last_request_and_pages_of_its_sections_without_any_nu
 
 def test_extensions_list_and_switch_and_a_refused_change_changes_nothing(in_talk, install) -> None:
     folder = install("broken", "raise RuntimeError('no')")
-    in_talk.environment["PYTHONPATH"] = str(folder)
+    in_talk.see(folder)
     listed = in_talk("extensions", "--json").document
     for each in listed["extensions"]:
         shaped(each, EXTENSION)
@@ -270,7 +270,7 @@ def test_extensions_list_and_switch_and_a_refused_change_changes_nothing(in_talk
 def test_recovery_commands_import_no_extension(in_talk, install, tmp_path: Path) -> None:
     mark = tmp_path / "imported"
     folder = install("harm", f"open({str(mark)!r}, 'w').close()")
-    in_talk.environment["PYTHONPATH"] = str(folder)
+    in_talk.see(folder)
     listed = in_talk("extensions", "--no-load", "--json").document
     assert "harm" in {each["id"] for each in listed["extensions"]}
     assert in_talk("extensions", "disable", "harm", "--json").code == 0

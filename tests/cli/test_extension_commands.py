@@ -37,7 +37,7 @@ def commands():
 
 @pytest.fixture
 def forest(in_talk, install):
-    in_talk.environment["PYTHONPATH"] = str(install("forest", TREE, default=True))
+    in_talk.see(install("forest", TREE, default=True))
     return in_talk
 
 

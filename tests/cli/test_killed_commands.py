@@ -80,10 +80,10 @@ def test_a_killed_compaction_changes_nothing_and_the_next_one_compacts(in_talk, 
         """
     for hook, state in (("pre_compact", "whole"), ("post_compact", "compacted")):
         folder = install(hook.replace("_", "-"), body.format(hook=hook), default=True)
-        in_talk.environment["PYTHONPATH"] = str(folder)
+        in_talk.see(folder)
         process = in_talk.start("compact", "talk", "--window", 4000, "--json")
         kill_when(process, Path(str(mark) + hook).exists)
-        in_talk.environment.pop("PYTHONPATH")
+        in_talk.see()
         with Host(in_talk.home) as host:
             whole(host)
             session = host.session("talk")
@@ -147,7 +147,7 @@ def test_two_processes_that_compact_one_session_are_one_compaction_and_one_clear
             while not os.path.exists({str(go)!r}):
                 time.sleep(0.01)
         """
-    in_talk.environment["PYTHONPATH"] = str(install("slow", body, default=True))
+    in_talk.see(install("slow", body, default=True))
     first = in_talk.start("compact", "talk", "--window", 4000, "--json")
     while not inside.exists():
         assert first.poll() is None, first.communicate()

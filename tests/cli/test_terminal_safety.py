@@ -42,7 +42,7 @@ def test_readable_text_stays_as_it_is(text: str) -> None:
 def evil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("REFOLD_HOME", str(tmp_path / "home"))
     with Host(tmp_path / "home") as host:
-        session = host.new("evil \u202e id" if False else "evil", title=EVIL)
+        session = host.new("evil", title=EVIL)
         for n in range(12):
             session.user(f"needle {EVIL} {n}")
             session.assistant(EVIL, [Call(EVIL, EVIL, {EVIL: EVIL})])
@@ -68,7 +68,7 @@ def evil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ["show", "evil", "--json"],
         ["export", "evil", "--json"],
     ],
-    ids=lambda words: " ".join(words).encode("ascii", "ignore").decode()[:20].replace("\x1b", "").replace("\x07", ""),
+    ids=lambda words: words[0],
 )
 def test_no_command_shows_a_control_character_of_a_transcript(
     evil: Path, capfd: pytest.CaptureFixture[str], words: list[str]

@@ -29,15 +29,15 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "PYTHONPATH": str(project / "site"), "REFOLD_HOME": str(project / "home")}
-    return subprocess.run([sys.executable, *words], cwd=project, env=env, capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, "-P", *words], cwd=project, env=env, capture_output=True, text=True, check=False)
 
 
 def test_the_page_holds_a_package_a_strategy_and_a_test() -> None:
-    assert sorted(FILES) == ["pyproject.toml", "refold_keep_last/__init__.py", "test_keep_last.py"]
+    assert sorted(FILES) == ["pyproject.toml", "refold_keep_last/__init__.py", "tests/test_keep_last.py"]
 
 
 def test_the_strategy_passes_the_conformance_suite(project: Path) -> None:
-    done = run(project, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_keep_last.py")
+    done = run(project, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests")
     assert done.returncode == 0, done.stdout + done.stderr
     assert " passed" in done.stdout
 

@@ -111,16 +111,16 @@ def test_snapshot_head_and_origin_are_replaced_whole(database, fill):
 def test_requests_are_measured_by_what_they_held(database, fill):
     fill("s")
     with database.write() as writer:
-        first = requests.record(writer, "s", "answer", "m", 3, 0)
+        first = requests.record(writer, "s", "answer", "m", 3, 0, 90)
         requests.settle(writer, first, "ok", 100, {"input_tokens": 90, "cached_tokens": 10})
-        requests.record(writer, "s", "summary", "m", 9, 0, tokens=50)
-        refused = requests.record(writer, "s", "answer", "m", 6, 0)
+        requests.record(writer, "s", "summary", "m", 9, 0, 45, tokens=50)
+        refused = requests.record(writer, "s", "answer", "m", 6, 0, 190)
         requests.settle(writer, refused, "too_large", None)
         requests.replace(writer, refused)
-        requests.record(writer, "s", "answer", "m", 7, 1)
+        requests.record(writer, "s", "answer", "m", 7, 1, 200)
         assert requests.measured(writer, "s") == [Measured(3, 100, "m", 0), Measured(7, None, "m", 1)]
         assert requests.measured(writer, "s", 3) == [Measured(7, None, "m", 1)]
-        assert requests.newest(writer, "s") == Measured(3, 100, "m", 0)
+        assert requests.newest(writer, "s") == requests.Counted(Measured(3, 100, "m", 0), 90)
         asked = requests.asked(writer, "s")
         assert [(a.kind, a.outcome, a.replaced) for a in asked] == [
             ("answer", "ok", False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,10 +12,13 @@ from typing import TYPE_CHECKING, BinaryIO, Self
 from attrs import frozen
 
 from refold.agent.home import home_path
+from refold.agent.slash import match_model
+from refold.providers.client import Client
+from refold.providers.models import Models
+from refold.providers.provider import ProviderConfig
 from refold.registry.composition import Composition, Listed
 from refold.registry.registry import Registry, Reloaded
 from refold.registry.selection import Problem
-from refold.summarize.offline import Offline
 from refold.transcript import sessions, state
 from refold.transcript.database import Database
 from refold.transcript.deletion import finish_deletions
@@ -40,8 +44,8 @@ class Host:
     """The sessions and extensions of one home. Safe to share by threads; several processes may open one home.
 
     `home` is a folder (default: `REFOLD_HOME`, else the platform's data folder); it is made when it is missing.
-    `summarizers` write the summaries of its sessions, the next one where the one before failed (default: the offline
-    one alone).
+    `summarizers` write the summaries of its sessions, the next one where the one before failed (default: what
+    `models.json` names, else the session's model, else the offline one).
 
         with Host() as host:
             session = host.new(title="a first session")
@@ -49,16 +53,30 @@ class Host:
             request = session.prepare(window=8_000).request
     """
 
-    def __init__(self, home: Path | str | None = None, *, summarizers: Sequence[Summarizer] = (Offline(),)) -> None:
+    def __init__(self, home: Path | str | None = None, *, summarizers: Sequence[Summarizer] | None = None) -> None:
         self.home = home_path(home)
-        self.summarizers = tuple(summarizers)
+        self.summarizers = summarizers if summarizers is None else tuple(summarizers)
         self.database = Database(self.home / "refold.db")
         finish_deletions(self.database)
         self.registry = Registry(self.home, partial(migrate, self.database))
+        self.models = Models(self.home)
+        self._clients: dict[ProviderConfig, Client] = {}
+        self._clients_lock = threading.Lock()
 
     def close(self) -> None:
-        """Closes the database. Sessions of this host are of no use afterwards."""
+        """Closes connections and database. Sessions of this host are of no use afterwards."""
+        with self._clients_lock:
+            clients, self._clients = self._clients, {}
+        for client in clients.values():
+            client.close()
         self.database.close()
+
+    def client(self, provider: ProviderConfig) -> Client:
+        """The client of a provider, shared by all sessions of this host."""
+        with self._clients_lock:
+            if provider not in self._clients:
+                self._clients[provider] = Client(provider)
+            return self._clients[provider]
 
     def __enter__(self) -> Self:
         return self
@@ -67,6 +85,10 @@ class Host:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def model_id(self, name: str) -> str:
+        """The full id of a configured model that is meant by `name`. Raises Refused for an unknown or ambiguous one."""
+        return match_model(name, sorted({each.id for each in self.models.all()}))
 
     def new(self, id: str | None = None, *, title: str | None = None, model: str | None = None) -> Session:
         """Makes an empty session. Raises Refused for an id that is taken or cannot be one."""

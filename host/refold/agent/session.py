@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from refold.agent.events import Event, TurnFinished
+from refold.agent.sending import Sending
+from refold.agent.standing import Ears, Standing, Wish, look
+from refold.agent.streaming import astreamed, awaited, streamed
+from refold.agent.tools import HostTool
+from refold.agent.turn import Turn
 from refold.importers.export import export_lines
 from refold.prepare import inspector, road, snapshot
 from refold.prepare.context import BoundContext, View
 from refold.prepare.draw import check, open_view
-from refold.prepare.head import Head
 from refold.prepare.listen import listen
 from refold.prepare.request import Ask, Attempted, Check, Desk, Prepared
 from refold.prepare.work import Bench, BoundWork, PictureWork
 from refold.registry.contributions import Extension
 from refold.summarize.passes import PassCache
-from refold.summarize.service import summarize
 from refold.transcript import images, rows, search, sessions, state
 from refold.transcript.append import append
 from refold.transcript.database import Reader
@@ -29,9 +35,7 @@ from refold.transcript.leases import lease
 from refold.values.contexts import Fold
 from refold.values.errors import NotFound, Refused
 from refold.values.inputs import Note, Rows, Section
-from refold.values.messages import ToolSpec
 from refold.values.rows import Call, Image, Row, SourceRef
-from refold.values.sizes import Model
 
 if TYPE_CHECKING:
     from refold.agent.host import Host
@@ -47,14 +51,18 @@ class Session:
     """A session of a `Host`. What it appends is durable when the call returns.
 
     `system` and `tools` are the host app's own: what stands before the history in every request. They may be set at
-    any time; a changed system prompt arrives at the next compaction, and is told in a note until then.
+    any time; a changed system prompt arrives at the next compaction, and is told in a note until then. `approve` is
+    asked before a call of a tool that needs approval.
     """
 
     def __init__(self, host: Host, id: str) -> None:
         self.host = host
         self.id = id
         self.system = ""
-        self.tools: tuple[ToolSpec, ...] = ()
+        self.tools: tuple[HostTool, ...] = ()
+        self.approve: Callable[[Call], bool] | None = None
+        self._follow_ups: deque[Row] = deque()
+        self._stop = threading.Event()
         self._rows: dict[int, Row] = {}
         self._passes = PassCache(_CACHED_PASSES)
         self._rested = 0
@@ -142,35 +150,40 @@ class Session:
             with self.host.database.read() as reader:
                 return check(desk, ask, reader)
 
-    def prepare(self, window: int | None = None, protocol: str = "openai-chat") -> Prepared:
+    def prepare(self, window: int | None = None, protocol: str | None = None) -> Prepared:
         """The request that the model would get next, compacted first when that is due.
 
-        `window` (tokens) goes before every other source. Raises ProjectionFailed.
+        `window` (tokens) goes before every other source; `protocol` is the wire format (default: the model's own).
+        Raises ProjectionFailed.
         """
         with self.host.registry.running():
-            turn = self._turn()
-            resting = turn == self._rested
-            prepared = road.prepare(*self._standing(window, protocol), resting=resting)
+            turn = self.newest_turn()
+            prepared = road.prepare(*self._standing(window, protocol), resting=self.rests(turn))
             if prepared.rests:
-                self._rested = turn
-            self._forget(prepared)
+                self.rest(turn)
+            self.forget(prepared)
             return prepared
 
     def compact(
-        self, window: int | None = None, instructions: str = "", *, progress: Progress | None = None
+        self,
+        window: int | None = None,
+        instructions: str = "",
+        *,
+        summarizer: str | None = None,
+        progress: Progress | None = None,
     ) -> Prepared:
-        """Compacts now, whatever the size. `instructions` tell a summarizer what to keep.
+        """Compacts now, whatever the size. `instructions` tell a summarizer what to keep, `summarizer` names its model.
 
         Raises CompactionFailed or ProjectionFailed, Busy when the session is held; then nothing changed.
         """
         with self.host.registry.running():
-            desk, ask = self._standing(window, instructions=instructions, progress=progress)
+            desk, ask = self._standing(window, None, instructions, summarizer, progress)
             if not desk.composition.compaction.enable:
                 raise Refused(
                     "compaction.enable is false in extensions.json; nothing was changed; set it to true first"
                 )
             prepared = road.compact(desk, ask)
-            self._forget(prepared)
+            self.forget(prepared)
             return prepared
 
     def plan(self, window: int | None = None, strategy: str | None = None) -> Attempted:
@@ -183,6 +196,56 @@ class Session:
             if strategy is not None:
                 desk = evolve(desk, composition=self.host.proposed(strategy, self.id))
             return road.plan(desk, ask)
+
+    # The turn
+
+    def send(
+        self,
+        text: str,
+        images: Sequence[Image] = (),
+        *,
+        read_only: bool = False,
+        on_event: Callable[[Event], object] | None = None,
+        max_steps: int | None = None,
+    ) -> TurnFinished:
+        """Sends a prompt and runs the turn to its end: calls run, compaction happens when due, refusals are recovered.
+
+        `on_event` hears everything while it happens, in this thread. `read_only` offers read-only tools alone;
+        `max_steps` bounds the requests. Raises Busy when the session is held, ProviderError when the provider failed,
+        Overflow when the request cannot be made to fit, Refused when no model can be asked. Whatever was appended
+        stays.
+        """
+        prompt = Row(_NEW, "user", 0, 0, opens=True, text=text, images=tuple(images))
+        with self.host.registry.running(), lease(self.host.database, self.id, "send") as held:
+            self._stop.clear()
+            sending = Sending(self, held, self._stop, read_only)
+            return Turn(sending, on_event or _unheard, self._follow_ups, max_steps).run(prompt)
+
+    def stream(self, text: str, images: Sequence[Image] = (), **options: Any) -> Iterator[Event]:
+        """Like `send`, event by event; `TurnFinished` is the last. Ending the iteration early cancels the turn."""
+        return streamed(self, text, images, options)
+
+    async def asend(self, text: str, images: Sequence[Image] = (), **options: Any) -> TurnFinished:
+        """`send` for asyncio: it runs in a thread. Cancelling the task cancels the turn."""
+        return await awaited(self, text, images, options)
+
+    def astream(self, text: str, images: Sequence[Image] = (), **options: Any) -> AsyncIterator[Event]:
+        """`stream` for asyncio."""
+        return astreamed(self, text, images, options)
+
+    def follow_up(self, text: str, images: Sequence[Image] = ()) -> None:
+        """Adds user words to the turn that runs, before its next request. It starts no turn. Safe from any thread."""
+        self._follow_ups.append(Row(_NEW, "user", 0, 0, text=text, images=tuple(images)))
+
+    def cancel(self) -> None:
+        """Stops the turn or compaction that runs, as soon as it can. Safe from any thread."""
+        self._stop.set()
+
+    def tool(self, name: str) -> HostTool | None:
+        """The host app's tool of that name."""
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+    # What was sent
 
     def context(self) -> dict[str, Any]:
         """The snapshot of the last prepared request as `refold context` shows it. Nothing is prepared or called."""
@@ -240,41 +303,55 @@ class Session:
     def _work(self, reader: Reader) -> tuple[View, Bench]:
         desk, ask = self._standing()
         view, _ = open_view(desk, ask, reader)
-        return view, Bench(desk.database, desk.summarize, desk.notices, desk.progress, desk.cancelled)
+        return view, Bench(desk.database, desk.summarize, desk.notices, desk.started, desk.progress, desk.cancelled)
+
+    def look(self, wish: Wish, ears: Ears) -> Standing:
+        """What a preparation needs, from one look at the session."""
+        return look(self.host, self.id, self.system, self._rows, self._passes, wish, ears)
 
     def _standing(
         self,
         window: int | None = None,
-        protocol: str = "openai-chat",
+        protocol: str | None = None,
         instructions: str = "",
+        summarizer: str | None = None,
         progress: Progress | None = None,
     ) -> tuple[Desk, Ask]:
-        """What a preparation needs, from one look at the session."""
-        with self.host.database.read() as reader:
-            record = sessions.find(reader, self.id)
-            choices = state.choices(reader, self.id)
-        desk = Desk(
-            database=self.host.database,
-            composition=self.host.registry.composition(choices),
-            summarize=partial(summarize, summarizers=self.host.summarizers, focus=instructions, cache=self._passes),
-            hold=partial(lease, self.host.database, self.id, "compact"),
-            now=sessions.now,
-            progress=progress or _unwatched,
-            cancelled=_never,
-            rows=self._rows,
+        wish = Wish(
+            window,
+            protocol,
+            self.host.model_id(summarizer) if summarizer else None,
+            instructions,
+            tools=tuple(tool.spec for tool in self.tools),
+            traits={tool.name: tool.traits for tool in self.tools},
         )
-        model = Model(id=record.model or "", protocol=protocol, owner="")
-        return desk, Ask(self.id, model, override=window, head=Head(self.system), tools=self.tools)
+        hold = partial(lease, self.host.database, self.id, "compact")
+        standing = self.look(wish, Ears(hold, _unheard, progress or _unwatched, self._stop.is_set))
+        return standing.desk, standing.ask
 
     def _snapshot(self, reader: Reader) -> snapshot.Snapshot | None:
         stored = state.snapshot(reader, sessions.find(reader, self.id).id)
         return snapshot.load(stored) if stored else None
 
-    def _turn(self) -> int:
+    def newest_turn(self) -> int:
+        """The number of the newest turn; 0 before the first."""
         with self.host.database.read() as reader:
             return rows.newest_turn(reader, self.id)
 
-    def _forget(self, prepared: Prepared) -> None:
+    def newest_seq(self) -> int:
+        """The seq of the newest row; 0 for an empty session."""
+        with self.host.database.read() as reader:
+            return rows.last_seq(reader, self.id)
+
+    def rests(self, turn: int) -> bool:
+        """Whether automatic compaction rests in that turn."""
+        return turn == self._rested
+
+    def rest(self, turn: int) -> None:
+        """Lets automatic compaction rest until the next turn."""
+        self._rested = turn
+
+    def forget(self, prepared: Prepared) -> None:
         """Decoded rows are kept while they are on view."""
         inputs = [part for section in prepared.projection.sections for part in section.inputs]
         parts = [part.range for part in inputs if isinstance(part, Rows)]
@@ -285,8 +362,8 @@ def _unwatched(done: int, total: int) -> None:
     """The progress of a compaction that nobody watches."""
 
 
-def _never() -> bool:
-    return False
+def _unheard(event: object) -> None:
+    """Nobody listens."""
 
 
 def _forked(hook: Any, fork: Any) -> None:

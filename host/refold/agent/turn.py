@@ -47,10 +47,10 @@ class TurnHost(Protocol):
     def open_calls(self) -> Sequence[Call]:
         """The calls of the newest step that have no result."""
 
-    def prepare(self, emit: Callable[[Event], None]) -> Prepared:
+    def prepare(self, emit: Callable[[Event], object]) -> Prepared:
         """The next request, compacted first when that is due."""
 
-    def recover(self, limit: int | None, emit: Callable[[Event], None]) -> Recovered:
+    def recover(self, limit: int | None, emit: Callable[[Event], object]) -> Recovered:
         """The request to ask again with after a refusal; `limit` is tokens as estimated here."""
 
     def ask(self, prepared: Prepared, request: Request, on_delta: Callable[[Delta], None]) -> Answer:
@@ -59,7 +59,7 @@ class TurnHost(Protocol):
     def answered(self, prepared: Prepared, rows: Sequence[Row], answer: Answer) -> Sequence[SourceRef]:
         """Makes an answer durable, and its usage known to the snapshot, in one transaction."""
 
-    def call(self, call: Call, emit: Callable[[Event], None]) -> Returned:
+    def call(self, call: Call, emit: Callable[[Event], object]) -> Returned:
         """Runs one tool call. It never raises for a tool's fault."""
 
     @property
@@ -75,7 +75,7 @@ class Turn:
     """A turn under way. `host` is its session; `follow_ups` are user words to be appended before the next request."""
 
     host: TurnHost
-    emit: Callable[[Event], None]
+    emit: Callable[[Event], object]
     follow_ups: deque[Row]
     max_steps: int | None = None
     _text: list[str] = field(factory=list, init=False)

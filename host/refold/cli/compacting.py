@@ -14,6 +14,7 @@ from refold.cli.options import every_command, newest_session, window_option
 from refold.cli.output import note, notes, print_json
 from refold.cli.progress import progress_bar
 from refold.prepare.request import Attempted, Prepared
+from refold.registry.composition import Composition
 from refold.values.errors import Busy, CompactionFailed, NotFound, ProjectionFailed, RefoldError, Refused
 from refold.values.inputs import Projection, Rows
 from refold.values.outcome import Applied, Blocked, Nothing
@@ -52,7 +53,7 @@ def compact_command(
             "the offline summarizer serves"
         )
     with Host(home) as host:
-        found = host.session(session)
+        found = _session(host, session, strategy)
         if strategy is not None:
             _check_word(host, found.id, strategy)
         if dry_run:
@@ -63,8 +64,22 @@ def compact_command(
         return _report({**_compacted(found, window, instructions), "selection_applied": applied}, as_json)
 
 
+def _session(host: Host, session: str | None, strategy: str | None) -> Session:
+    """The session; a single word that is a strategy's id instead gets told where it belongs."""
+    try:
+        return host.session(session)
+    except NotFound:
+        if session is None or strategy is not None or session not in _strategies(host.composition()):
+            raise
+        raise NotFound(f"{session!r} is a strategy; name the session first: refold compact SESSION {session}") from None
+
+
+def _strategies(composition: Composition) -> list[str]:
+    return [each.id for each in composition.installed if each.strategy is not None]
+
+
 def _check_word(host: Host, session: str, word: str) -> None:
-    ids = [each.id for each in host.composition(session).installed if each.strategy is not None]
+    ids = _strategies(host.composition(session))
     if word not in ids:
         known = ", ".join(ids) or "none"
         raise NotFound(f"no strategy {word!r} is installed; nothing was changed; strategies: {known}")

@@ -132,19 +132,40 @@ def _value(given: Any) -> Any:
 
 
 def _draw(answer: Mapping[str, Any]) -> None:
-    """Plain values as lines, lists of mappings as tables."""
+    """Plain values as lines, lists of mappings as tables; rows that name their `children` by `id` as a tree."""
     from refold.cli.tables import Column, draw, facts, line
 
     facts((key, _plain(value)) for key, value in answer.items() if not _is_table(value))
     for key, value in answer.items():
         if not _is_table(value):
             continue
+        if all("id" in row and isinstance(row.get("children"), (list, tuple)) for row in value):
+            value = _branched(value)
         names = list(dict.fromkeys(name for row in value for name in row))
         numeric = {name for name in names if all(type(row.get(name)) in (int, type(None)) for row in value)}
         line()
         line(key, "bold")
         columns = [Column(name, "number" if name in numeric else "text") for name in names]
         draw(columns, [[_plain(row.get(name)) for name in names] for row in value])
+
+
+def _branched(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of a tree, parents before their children, with branches drawn in front of the ids.
+
+    >>> [row["id"] for row in _branched([{"id": 3, "children": [1, 2]}, {"id": 1, "children": []}])]
+    ['3', '├─ 1']
+    """
+    parents = {child: row["id"] for row in rows for child in row["children"]}
+    last = {row["children"][-1] for row in rows if row["children"]}
+    below: dict[Any, str] = {}
+    drawn = []
+    for row in rows:
+        id = row["id"]
+        above = below.get(parents.get(id))
+        branch = "" if above is None else above + ("└─ " if id in last else "├─ ")
+        below[id] = "" if above is None else above + ("   " if id in last else "│  ")
+        drawn.append({"id": f"{branch}{id}", **{key: row[key] for key in row if key not in ("id", "children")}})
+    return drawn
 
 
 def _is_table(value: Any) -> bool:

@@ -45,6 +45,8 @@ def failure(error: BaseException) -> Failure:
             return Failure(INTERRUPTED, "interrupted", "interrupted; what was committed is kept")
         case click.ClickException():
             return Failure(FAILED, "failed", error.format_message())
+        case UnicodeEncodeError(reason="surrogates not allowed"):  # how Python hands over foreign bytes of a command
+            return Failure(FAILED, "refused", "a word of the command is not UTF-8; nothing was changed")
         case RefoldError():
             return Failure(FAILED, error.code, str(error))
         case _:

@@ -14,7 +14,7 @@ from refold.prepare.work import Attempt, Bench, BoundWork, CompactWork, Planned
 from refold.registry.contributions import Extension
 from refold.sizing.estimate import row_tokens
 from refold.transcript.history import StoredHistory
-from refold.values.errors import CompactionFailed, RefoldError, Superseded, Vetoed
+from refold.values.errors import CompactionFailed, RefoldError, SummaryRejected, Superseded, Vetoed
 from refold.values.outcome import Applied, Blocked, Demand, Event, Nothing, Outcome
 from refold.values.rows import Row, RowRange, SourceRef
 
@@ -30,7 +30,7 @@ def attempt(desk: Desk, drawn: Drawn, demand: Demand, *, dry: bool = False) -> A
     if strategy is None or strategy.strategy is None:
         missing = "no strategy is enabled; enable one with 'refold extensions enable NAME'"
         return Attempted(Blocked("missing", missing), drawn.size)
-    bench = Bench(desk.database, desk.summarize, desk.notices, desk.progress, desk.cancelled)
+    bench = Bench(desk.database, desk.summarize, desk.notices, desk.started, desk.progress, desk.cancelled)
     under_way = Attempt(demand, dry)
     work = CompactWork(view, strategy, bench, drawn.elided, attempt=under_way)
     try:
@@ -55,6 +55,8 @@ def _failed(strategy: str, error: Exception, under_way: Attempt) -> Outcome:
     words = str(error) if isinstance(error, RefoldError) else say(error)
     if under_way.committed and under_way.begun is not None:
         return Applied(under_way.begun, note=f"stopped early: {words}")
+    if isinstance(error, SummaryRejected) and error.reason == "not_smaller" and under_way.demand.kind == "manual":
+        return Nothing(f"compacting would not make the request smaller: {words}")
     if isinstance(error, Vetoed):
         return Blocked("veto", words)
     if isinstance(error, Superseded):

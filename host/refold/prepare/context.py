@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from refold.prepare.measure import RequestSizing
 from refold.prepare.prior import compose
@@ -30,7 +30,8 @@ T = TypeVar("T")
 class View:
     """One session in one read snapshot, as the host sees it.
 
-    `compactions` counts those applied so far. `traits` are those of the host app's own tools.
+    `compactions` counts those applied so far. `traits` are those of the host app's own tools, `booked` is the model's
+    name in the record of requests.
     """
 
     reader: Reader
@@ -42,6 +43,7 @@ class View:
     history: StoredHistory
     sizing: RequestSizing
     traits: dict[str, ToolTraits]
+    booked: str
 
     def folds(self, history: History, but: str | None = None) -> Prior:
         """The stored folds of every enabled fold plugin, those owned by `but` left out, and the rest."""
@@ -104,7 +106,8 @@ class BoundContext:
         return self.view.folds(self.view.history, but=self.extension.id)
 
     def requests(self, after: int = 0) -> Sequence[Measured]:
-        return requests.measured(self.view.reader, self.session, after)
+        sent = requests.measured(self.view.reader, self.session, after)
+        return [evolve(each, model=self.model.id) if each.model == self.view.booked else each for each in sent]
 
     def traits(self, tool: str) -> ToolTraits | None:
         own = {each.name: each.traits for _, each in self.view.composition.tools}

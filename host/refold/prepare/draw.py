@@ -26,7 +26,7 @@ from refold.transcript.history import StoredHistory
 from refold.transcript.rows import newest_seq
 from refold.values.errors import ProjectionFailed, RefoldError
 from refold.values.inputs import Observation, Projection, Rows, Section
-from refold.values.messages import ToolSpec
+from refold.values.messages import Request, ToolSpec
 from refold.values.rows import Row, RowRange, SourceRef
 from refold.values.sizes import Window
 from refold.values.tools import ContextBlock
@@ -61,7 +61,16 @@ def open_view(desk: Desk, ask: Ask, reader: Reader) -> tuple[View, Pinned]:
     window = resolve_window(_windows(desk.composition, ask), ask.refused)
     sizing = RequestSizing(sizer, history, 0)
     view = View(
-        reader, session.id, session.compactions, desk.composition, ask.model, window, history, sizing, dict(ask.traits)
+        reader=reader,
+        session=session.id,
+        compactions=session.compactions,
+        composition=desk.composition,
+        model=ask.model,
+        window=window,
+        history=history,
+        sizing=sizing,
+        traits=dict(ask.traits),
+        booked=ask.booked or ask.model.id,
     )
     blocks = [block for each in desk.composition.extensions for block in _blocks(desk, view, each) or ()]
     stored = load(state.head(reader, session.id))
@@ -83,7 +92,7 @@ def check(desk: Desk, ask: Ask, reader: Reader) -> Check:
     """Whether compaction is due. It costs what the strategy looks up, whatever the session's length."""
     view, _ = open_view(desk, ask, reader)
     projection = _project(view)
-    held = _size(view, view.sizing.request(projection.sections), view.compactions)
+    held = _size(view, view.sizing.request(projection.sections))
     return judge(desk.composition, projection, held, view.window, ask.reserve)
 
 
@@ -116,8 +125,16 @@ def draw(desk: Desk, ask: Ask, reader: Reader) -> Drawn:
     projection = with_elisions(bound, elided)
     messages = assemble(view.history, projection.sections, view.model, pinned.notes)
     exact = view.sizing.request(projection.sections) - _unsent(view, projection, messages)
-    size_ = _size(view, exact, view.compactions)
-    return Drawn(view, bound, projection, elided, pinned, tools_of(desk.composition, ask), messages, size_)
+    tools = tools_of(desk.composition, ask)
+    counted = desk.count(request_of(view, pinned, tools, messages)) if desk.count else None
+    held = Size(counted, 0, "count_endpoint", exact) if counted is not None else _size(view, exact)
+    return Drawn(view, bound, projection, elided, pinned, tools, messages, held)
+
+
+def request_of(view: View, pinned: Pinned, tools: Sequence[ToolSpec], messages: Sequence[Sequence[Sourced]]) -> Request:
+    """The request made of these sections' messages."""
+    flat = tuple(message for section in messages for message, _ in section)
+    return Request(view.model, pinned.sent.text(), tuple(tools), flat)
 
 
 def _project(view: View) -> Projection:
@@ -189,9 +206,11 @@ def _unsent(view: View, projection: Projection, messages: Sequence[Sequence[Sour
     return unsent_tokens(shown_rows(view, projection), [each for part in messages for each in part], view.history)
 
 
-def _size(view: View, bound: int, compactions: int) -> Size:
+def _size(view: View, estimate: int) -> Size:
     sent = requests.newest(view.reader, view.session)
-    return size(bound, view.history, sent, view.model.id, compactions)
+    if sent is None:
+        return Size(0, estimate, "estimate", estimate)
+    return size(estimate, sent.measured, sent.estimated, view.booked, view.compactions)
 
 
 def _facts(view: View) -> checks.Facts:

@@ -28,14 +28,16 @@ _NOWHERE = SourceRef("", 0)
 
 @frozen
 class Size:
-    """The size of a request in tokens: what a provider counted of it, and what is estimated here.
+    """The size of a request in tokens: what a provider counted of it, and what is estimated here of the rest.
 
-    `source` says where `measured` comes from; `estimate` when nothing was counted.
+    `source` says where `measured` comes from; `estimate` when nothing was counted. `estimated` is below zero when rows
+    left the view since they were counted. `local` is the whole request as estimated here.
     """
 
     measured: int
     estimated: int
     source: SizeSource
+    local: int
 
     @property
     def tokens(self) -> int:
@@ -109,16 +111,16 @@ def unsent_tokens(shown: Sequence[Row], sent: Sequence[Sourced], history: Histor
     return sum(history.size(RowRange(ref.session, ref.seq - 1, ref.seq)) for ref in lost)
 
 
-def size(bound: int, history: History, sent: Measured | None, model: str, compactions: int) -> Size:
-    """The size of a request whose local estimate is `bound`.
+def size(estimate: int, sent: Measured, estimated: int, model: str, compactions: int) -> Size:
+    """The size of a request that is estimated at `estimate`.
 
-    When the newest counted request `sent` still applies (same model, no compaction since), only the rows behind it
-    are estimated.
+    `sent` is the newest request that the provider counted, `estimated` what it was estimated at. When it still applies
+    (same model, no compaction since), its count stands for what it held, and the difference of the two estimates for
+    what came or went since.
     """
-    if sent is None or sent.tokens is None or (sent.model, sent.compaction) != (model, compactions):
-        return Size(0, bound, "estimate")
-    new = RowRange(history.range.session, sent.upto, history.range.upto)
-    return Size(sent.tokens, history.size(new), "reported_usage")
+    if sent.tokens is None or (sent.model, sent.compaction) != (model, compactions):
+        return Size(0, estimate, "estimate", estimate)
+    return Size(sent.tokens, estimate - estimated, "reported_usage", estimate)
 
 
 @lru_cache(maxsize=512)  # summaries and folds are measured again for every request, and seldom change

@@ -15,7 +15,7 @@ from refold.registry.composition import Composition
 from refold.transcript.database import Database
 from refold.values.inputs import Projection
 from refold.values.messages import Request, ToolSpec
-from refold.values.outcome import Outcome
+from refold.values.outcome import Demand, Outcome
 from refold.values.rows import Row, RowRange
 from refold.values.sizes import Model, Window
 from refold.values.tools import ToolTraits
@@ -27,8 +27,9 @@ class Ask:
 
     `override` is the window of this one request, before every other source (tokens); `windows` are further sources
     in the order of their authority; `refused` caps them all. `reserve` is kept free for the reply (tokens).
-    `learnt_percent` corrects the local estimate for this provider and model. After a refusal, `refused_in_turn` is true
-    until the turn ends, and `elided` are the results (seq to text) that the host itself shows as one line.
+    `learnt_percent` corrects the local estimate for this provider and model, `booked` is its name in the record of
+    requests. After a refusal, `refused_in_turn` is true until the turn ends, and `elided` are the results (seq to text)
+    that the host itself shows as one line.
     """
 
     session: str
@@ -41,16 +42,23 @@ class Ask:
     tools: tuple[ToolSpec, ...] = ()
     traits: Mapping[str, ToolTraits] = field(factory=dict)
     learnt_percent: int = 100
+    booked: str = ""
     refused_in_turn: bool = False
     elided: Mapping[int, str] = field(factory=dict)
+
+
+def _unheard(demand: Demand) -> None:
+    """Nobody waits for a compaction to begin."""
 
 
 @frozen(eq=False)
 class Desk:
     """What a preparation works with; made for one operation.
 
-    `hold` takes the session's lease around a compaction, and raises Busy. `notices` collects what people should be
-    told; `rows` keeps decoded rows of the session by seq; `now` is the time for the snapshot, which is never sent.
+    `hold` takes the session's lease around a compaction, and raises Busy. `started` hears that one has something to
+    fold and begins. `count` has a request counted by the provider (None: it cannot be). `notices` collects what people
+    should be told; `rows` keeps decoded rows of the session by seq; `now` is the time for the snapshot, which is never
+    sent.
     """
 
     database: Database
@@ -61,6 +69,8 @@ class Desk:
     progress: Callable[[int, int], None]
     cancelled: Callable[[], bool]
     rows: MutableMapping[int, Row]
+    started: Callable[[Demand], object] = _unheard
+    count: Callable[[Request], int | None] | None = None
     notices: list[str] = field(factory=list)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from attrs import evolve
 
@@ -10,7 +11,7 @@ from refold.prepare import head, snapshot
 from refold.prepare.capture import capture
 from refold.prepare.compacting import attempt
 from refold.prepare.context import BoundContext
-from refold.prepare.draw import Drawn, draw, judge
+from refold.prepare.draw import Drawn, draw, judge, request_of
 from refold.prepare.listen import listen
 from refold.prepare.overflow import elide_oldest
 from refold.prepare.request import Ask, Attempted, Check, Desk, Prepared, Recovered
@@ -18,8 +19,8 @@ from refold.registry.contributions import Extension
 from refold.transcript import state
 from refold.values.errors import Busy, CompactionFailed, Vetoed
 from refold.values.inputs import Fact
-from refold.values.messages import Request
 from refold.values.outcome import Applied, Blocked, Demand
+from refold.values.rows import SourceRef
 
 
 def prepare(desk: Desk, ask: Ask, *, resting: bool = False) -> Prepared:
@@ -44,15 +45,18 @@ def prepare(desk: Desk, ask: Ask, *, resting: bool = False) -> Prepared:
         return _finish(desk, ask, drawn, still, attempted, rests=still.due)
 
 
-def compact(desk: Desk, ask: Ask) -> Prepared:
-    """Compacts because somebody asked, and draws the request that follows.
+def compact(
+    desk: Desk, ask: Ask, kind: Literal["manual", "model"] = "manual", protect: SourceRef | None = None
+) -> Prepared:
+    """Compacts because somebody or the model asked, and draws the request that follows.
 
-    Raises CompactionFailed, ProjectionFailed or Busy; then nothing was written.
+    `protect` is a row that must stay in view. Raises CompactionFailed, ProjectionFailed or Busy; then nothing was
+    written.
     """
     with desk.database.read() as reader:
         drawn = draw(desk, ask, reader)
         with desk.hold():
-            attempted = attempt(desk, drawn, Demand("manual", drawn.size.tokens))
+            attempted = attempt(desk, drawn, Demand(kind, drawn.size.tokens, protect=protect))
         if isinstance(attempted.outcome, Applied):
             reader.renew()
             drawn = draw(desk, ask, reader)
@@ -141,11 +145,10 @@ def _finish(
     with desk.database.write() as writer:
         state.set_snapshot(writer, view.session, snapshot.dump(taken))
         state.set_head(writer, view.session, head.dump(drawn.pinned))
-    messages = tuple(message for section in drawn.messages for message, _ in section)
     return Prepared(
         session=view.session,
         strategy=taken.strategy,
-        request=Request(view.model, drawn.pinned.sent.text(), drawn.tools, messages),
+        request=request_of(view, drawn.pinned, drawn.tools, drawn.messages),
         projection=drawn.projection,
         size=drawn.size,
         window=view.window,

@@ -43,6 +43,7 @@ class Bench:
     database: Database
     summarize: Summarize
     notices: list[str]
+    started: Callable[[Demand], object]
     progress: Callable[[int, int], None]
     cancelled: Callable[[], bool]
 
@@ -143,6 +144,7 @@ class CompactWork(BoundWork):
             reason = listen(self.bench.notices, each.id, "pre_compact", partial(_veto, self.view, each, event))
             if reason:
                 raise Vetoed(f"{each.id} refused the compaction: {reason}")
+        self.bench.started(self.attempt.demand)
 
     def commit(self, write: Callable[[Writer], object]) -> None:
         if self.attempt.begun is None:

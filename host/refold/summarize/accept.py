@@ -59,10 +59,7 @@ class Unacceptable(SummaryRejected):
         if size is not None and source is not None:
             figures = f" ({size} tokens, {'limit' if reason == 'too_long' else 'not below'} {source})"
         who = f"{by}: " if by else ""
-        super().__init__(f"{who}{WORDS[reason]}{figures}; the history stays as it was")
-        self.reason: Reason = reason
-        self.size = size
-        self.source = source
+        super().__init__(f"{who}{WORDS[reason]}{figures}; the history stays as it was", reason, size, source)
 
 
 def spoken(text: str) -> str:

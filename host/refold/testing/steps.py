@@ -9,8 +9,8 @@ from functools import cache
 
 from attrs import frozen
 
+from refold.agent.tools import HostTool
 from refold.testing.summarizer import Mood
-from refold.values.messages import ToolSpec
 from refold.values.rows import Call, Image, Replay, Row, SourceRef
 
 _NEW = SourceRef("", 0)
@@ -18,7 +18,7 @@ _NEW = SourceRef("", 0)
 SYSTEM = "You look after a folder of files."
 
 TOOLS = tuple(
-    ToolSpec(name, f"Does {name}.", {"type": "object", "properties": {"path": {"type": "string"}}})
+    HostTool(name, f"Does {name}.", {"type": "object", "properties": {"path": {"type": "string"}}}, call=str)
     for name in ("read", "grep", "bash", "note_of_nobody")
 )
 """Tools of several traits; the last one is known to nobody."""

@@ -48,7 +48,8 @@ def fork(
 
     Calls that are open at the checkpoint get a result that says they were not executed. The session's choices, its
     head and the compactions before the checkpoint come along; requests, snapshot and lease do not. A child session
-    that had not joined by `at` never joins the branch, so the branch does not wait for it. Each hook runs in its own savepoint. Raises NotFound for an unknown
+    that had not joined by `at` never joins the branch, so the branch does not wait for it. Each hook runs in its own
+    savepoint. Raises NotFound for an unknown
     session, Refused for an unknown checkpoint, a checkpoint at a result whose call is absent, or a taken id.
     """
     with database.write() as writer:

@@ -16,10 +16,18 @@ RequestKind = Literal["answer", "summary", "native"]
 
 
 @frozen
+class Counted:
+    """A request that the provider counted, and its tokens as they were estimated here."""
+
+    measured: Measured
+    estimated: int
+
+
+@frozen
 class Asked:
-    """One request. `tokens` is the input as the provider counted it (cached tokens included), `usage` all that it
-    reported; None and empty: it did not say. `outcome` is a word: `ok`, or what went wrong. `replaced`: it was asked
-    again in another form, so its figures no longer count."""
+    """One request. `estimated` is its input in tokens as estimated here, `tokens` as the provider counted it (cached
+    tokens included), `usage` all that it reported; None and empty: it did not say. `outcome` is a word: `ok`, or what
+    went wrong. `replaced`: it was asked again in another form, so its figures no longer count."""
 
     id: int
     session: str
@@ -27,6 +35,7 @@ class Asked:
     model: str
     upto: int
     compaction: int
+    estimated: int
     tokens: int | None
     usage: Mapping[str, Any]
     outcome: str
@@ -40,6 +49,7 @@ def record(
     model: str,
     upto: int,
     compaction: int,
+    estimated: int,
     *,
     tokens: int | None = None,
     usage: Mapping[str, Any] | None = None,
@@ -47,13 +57,14 @@ def record(
 ) -> int:
     """Notes a request that held rows up to seq `upto`; returns its id."""
     return writer.execute(
-        "INSERT INTO request(session, kind, model, upto, compaction, tokens, usage, outcome)"
-        " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO request(session, kind, model, upto, compaction, estimated, tokens, usage, outcome)"
+        " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
         session,
         kind,
         model,
         upto,
         compaction,
+        estimated,
         tokens,
         _json(usage),
         outcome,
@@ -81,28 +92,43 @@ def measured(reader: Reader, session: str, after: int = 0) -> list[Measured]:
     return [Measured(*values) for values in found]
 
 
-def newest(reader: Reader, session: str) -> Measured | None:
+def newest(reader: Reader, session: str) -> Counted | None:
     """The newest request to the session's model whose tokens the provider counted; one look-up."""
     found = reader.one(
-        "SELECT upto, tokens, model, compaction FROM request WHERE session=? AND kind='answer'"
+        "SELECT upto, tokens, model, compaction, estimated FROM request WHERE session=? AND kind='answer'"
         " AND NOT replaced AND tokens IS NOT NULL ORDER BY upto DESC, id DESC LIMIT 1",
         session,
     )
-    return Measured(*found) if found else None
+    return Counted(Measured(*found[:4]), found[4]) if found else None
+
+
+def reports(reader: Reader, model: str, count: int = 20) -> list[tuple[int, int]]:
+    """The newest `count` requests to a model that the provider counted, of every session, oldest first: what was
+    estimated here, and what was counted."""
+    found = reader.all(
+        "SELECT estimated, tokens FROM request WHERE model=? AND kind='answer' AND NOT replaced AND tokens IS NOT NULL"
+        " ORDER BY id DESC LIMIT ?",
+        model,
+        count,
+    )
+    return [(estimated, tokens) for estimated, tokens in reversed(found)]
 
 
 def asked(reader: Reader, session: str, after: int = 0) -> list[Asked]:
     """Every request of the session with an id beyond `after`, oldest first."""
     found = reader.all(
-        "SELECT id, session, kind, model, upto, compaction, tokens, usage, outcome, replaced FROM request"
+        "SELECT id, session, kind, model, upto, compaction, estimated, tokens, usage, outcome, replaced FROM request"
         " WHERE session=? AND id>? ORDER BY id",
         session,
         after,
     )
-    return [
-        Asked(key, session, kind, model, upto, compaction, tokens, orjson.loads(usage or "{}"), outcome, bool(replaced))
-        for key, session, kind, model, upto, compaction, tokens, usage, outcome, replaced in found
-    ]
+    return [_asked(*values) for values in found]
+
+
+def _asked(id: int, session: str, kind: RequestKind, model: str, upto: int, compaction: int, *rest: Any) -> Asked:
+    estimated, tokens, usage, outcome, replaced = rest
+    read = orjson.loads(usage or "{}")
+    return Asked(id, session, kind, model, upto, compaction, estimated, tokens, read, outcome, bool(replaced))
 
 
 def _json(usage: Mapping[str, Any] | None) -> str | None:

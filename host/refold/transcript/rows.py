@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from refold.transcript.database import Reader
 from refold.transcript.encoding import decode
 from refold.transcript.sessions import find
 from refold.values.errors import NotFound
-from refold.values.rows import Row, SourceRef
+from refold.values.rows import Call, Row, SourceRef
 
 PAGE = 256
 """Rows that are fetched at once, so that an open iterator holds little."""
@@ -50,6 +51,27 @@ def newest_turn(reader: Reader, session: str) -> int:
     """The number of the session's newest turn; 0 before the first. Raises NotFound."""
     found = reader.one("SELECT turn FROM row WHERE session=? ORDER BY seq DESC LIMIT 1", find(reader, session).key)
     return int(found[0]) if found else 0
+
+
+def open_calls(reader: Reader, session: str) -> list[Call]:
+    """The calls of the newest step that have no result, in order; of all rows only those of this step are decoded.
+
+    A step that a later user row passed over waits for nothing. Raises NotFound.
+    """
+    key = find(reader, session).key
+    last = newest_seq(reader, key)
+    asked = fetch_newest(reader, key, "assistant", 0, last, 1)
+    step = fetch(reader, key, session, asked[0] - 1, last) if asked else []
+    if not step or any(row.opens for row in step):
+        return []
+    answered = Counter(row.call_id for row in step if row.kind == "result")
+    waiting = []
+    for call in step[0].calls:
+        if answered[call.id] > 0:
+            answered[call.id] -= 1
+        else:
+            waiting.append(call)
+    return waiting
 
 
 def load_sources(reader: Reader, session: str, after: int, upto: int) -> list[Row]:

@@ -87,6 +87,7 @@ CREATE TABLE request(                        -- what was asked of a model
   kind TEXT NOT NULL, model TEXT NOT NULL,
   upto INTEGER NOT NULL,                     -- seq of the newest row that it held
   compaction INTEGER NOT NULL,               -- sessions.compactions when it was sent
+  estimated INTEGER NOT NULL,                -- tokens as they were estimated here
   tokens INTEGER, usage TEXT,                -- as the provider counted; NULL: it did not say
   outcome TEXT NOT NULL,
   replaced INTEGER NOT NULL DEFAULT 0);      -- asked again in another form: its figures no longer count

@@ -58,9 +58,19 @@ class SummaryFailed(RefoldError):
 
 
 class SummaryRejected(SummaryFailed):
-    """A text came, but it is empty, cut off, over its limit, or not smaller than what it replaces."""
+    """A text came, but it is empty, cut off, over its limit, or not smaller than what it replaces.
+
+    `reason` is a word for programs: `not_smaller`, `too_long`, `empty`, `cut_off` and others. `size` is the text's
+    tokens where that is the reason, `source` the tokens that it had to stay below.
+    """
 
     code = "summary_rejected"
+
+    def __init__(self, message: str, reason: str = "", size: int | None = None, source: int | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.size = size
+        self.source = source
 
 
 class Superseded(RefoldError):

@@ -1,0 +1,272 @@
+"""A session's half of a turn: rows, requests, answers and calls, each durable when its step is done."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, evolve, field
+
+from refold.agent import events
+from refold.agent.compact_tool import COMPACT_TOOL, compact_tool_spec
+from refold.agent.events import Event
+from refold.agent.standing import Ears, Standing, Wish
+from refold.agent.tools import HostTool, Returned, capped
+from refold.agent.turn import applied, compaction_finished
+from refold.prepare import road, snapshot
+from refold.prepare.context import BoundContext
+from refold.prepare.draw import open_view
+from refold.prepare.request import Desk, Prepared, Recovered
+from refold.providers.exchange import Answer, Delta, unparsed
+from refold.providers.failures import ProviderError
+from refold.transcript import limits, requests, rows, state
+from refold.transcript.append import append
+from refold.transcript.leases import Lease
+from refold.values.errors import RefoldError
+from refold.values.messages import Request, ToolSpec
+from refold.values.outcome import Applied, Demand
+from refold.values.rows import Call, Row, SourceRef
+
+if TYPE_CHECKING:
+    from refold.agent.session import Session
+    from refold.registry.composition import Composition
+    from refold.registry.contributions import Extension
+    from refold.values.tools import Tool
+
+NO_APPROVAL = "[not executed: this call needs approval, and it was not given]"
+
+
+@define(eq=False)
+class Sending:
+    """`TurnHost` over a session that this turn holds. `read_only` offers read-only tools alone."""
+
+    session: Session
+    lease: Lease
+    stop: threading.Event
+    read_only: bool = False
+    _refused: bool = field(default=False, init=False)
+    _elided: dict[int, str] = field(factory=dict, init=False)
+
+    @property
+    def recovers(self) -> bool:
+        compaction = self._composition().compaction
+        return compaction.enable and compaction.auto
+
+    def cancelled(self) -> bool:
+        return self.stop.is_set()
+
+    def append(self, rows: Sequence[Row]) -> Sequence[SourceRef]:
+        return self.session.append(rows)
+
+    def open_calls(self) -> Sequence[Call]:
+        with self.session.host.database.read() as reader:
+            return rows.open_calls(reader, self.session.id)
+
+    def prepare(self, emit: Callable[[Event], object]) -> Prepared:
+        self.lease.renew()
+        hearing = _Hearing(emit)
+        standing = self._look(hearing)
+        turn = self.session.newest_turn()
+        prepared = road.prepare(self._counting(standing), standing.ask, resting=self.session.rests(turn))
+        if prepared.rests:
+            self.session.rest(turn)
+        self._tell(prepared, hearing, emit)
+        return prepared
+
+    def recover(self, limit: int | None, emit: Callable[[Event], object]) -> Recovered:
+        self.lease.renew()
+        self._refused = True
+        hearing = _Hearing(emit)
+        standing = self._look(hearing)
+        if limit is not None and standing.resolved is not None:
+            with self.session.host.database.write() as writer:
+                limits.learn(writer, self.session.id, standing.resolved.id, limit)
+            standing = self._look(hearing)
+        recovered = road.recover(standing.desk, standing.ask, limit)
+        self._elided |= recovered.elided
+        self._tell(recovered.prepared, hearing, emit)
+        if recovered.helped:
+            size = recovered.prepared.size.tokens
+            emit(
+                events.Noticed(
+                    f"the provider refused the request as too large; it is {size:,} tokens now and asked again"
+                )
+            )
+        return recovered
+
+    def ask(self, prepared: Prepared, request: Request, on_delta: Callable[[Delta], None]) -> Answer:
+        standing = self._look(_Hearing(None))
+        resolved, database = standing.resolved, self.session.host.database
+        if resolved is None:
+            resolved = self.session.host.models.resolve(self.session.record.model)  # says what is missing
+        client = self.session.host.client(resolved.provider)
+        request = evolve(request, max_output=_output(resolved.max_output, prepared))
+        whole = request.messages == prepared.request.messages
+        compaction = prepared.snapshot.compaction
+        with database.write() as writer:
+            number = requests.record(
+                writer, self.session.id, "answer", resolved.id, prepared.upto, compaction, prepared.size.local
+            )
+        answer: Answer | None = None
+        outcome = "interrupted"
+        try:
+            for piece in client.stream(request, self.session.image_bytes, cancelled=self.cancelled):
+                if isinstance(piece, Answer):
+                    answer = piece
+                else:
+                    on_delta(piece)
+            outcome = "ok"
+        except ProviderError as error:
+            outcome = error.code if error.code == "cancelled" else error.refusal.kind
+            raise
+        finally:
+            usage = answer.usage if answer else None
+            with database.write() as writer:
+                tokens = usage.input_tokens if usage else None
+                requests.settle(writer, number, outcome, tokens, usage.stored() if usage else None)
+                if not whole or outcome != "ok":
+                    requests.replace(writer, number)
+        assert answer is not None
+        return answer
+
+    def answered(self, prepared: Prepared, rows: Sequence[Row], answer: Answer) -> Sequence[SourceRef]:
+        usage = answer.usage
+        measured = evolve(prepared.snapshot, reported=usage.input_tokens, reported_cached=usage.cached_tokens)
+        with self.session.host.database.write() as writer:
+            state.set_snapshot(writer, self.session.id, snapshot.dump(measured))
+            return append(writer, self.session.id, rows)
+
+    def call(self, call: Call, emit: Callable[[Event], object]) -> Returned:
+        broken = unparsed(call)
+        if broken is not None:
+            return Returned(call, f"the arguments are no JSON object: {broken[:500]}", ok=False)
+        if call.name == COMPACT_TOOL and not self.read_only:
+            return self._compact(call, emit)
+        own = self.session.tool(call.name)
+        if own is not None and (own.read_only or not self.read_only):
+            return self._own(own, call)
+        for extension, tool in self._composition().tools:
+            if tool.name == call.name:
+                return self._extension(extension, tool, call)
+        offered = ", ".join(self._offered()) or "none"
+        return Returned(call, f"no tool is named {call.name!r}; the tools are: {offered}", ok=False)
+
+    def _own(self, tool: HostTool, call: Call) -> Returned:
+        if tool.approval and not (self.session.approve and self.session.approve(call)):
+            return Returned(call, NO_APPROVAL, ok=False)
+        return _run(call, lambda: tool.call(call.arguments), tool.max_lines, tool.max_bytes)
+
+    def _extension(self, extension: Extension, tool: Tool, call: Call) -> Returned:
+        def run() -> str:
+            standing = self._look(_Hearing(None))
+            with self.session.host.database.read() as reader:
+                view, _ = open_view(standing.desk, standing.ask, reader)
+                return tool.call(BoundContext(view, extension), call.arguments)
+
+        return _run(call, run)
+
+    def _compact(self, call: Call, emit: Callable[[Event], object]) -> Returned:
+        """The model asked for a compaction: the row of its call stays."""
+        hearing = _Hearing(emit)
+        arguments: Mapping[str, Any] = call.arguments
+        instructions = str(arguments.get("instructions") or "")
+        try:
+            standing = self._look(hearing, instructions, arguments.get("model"))
+            newest = SourceRef(self.session.id, self.session.newest_seq())
+            prepared = road.compact(standing.desk, standing.ask, "model", newest)
+        except RefoldError as error:
+            if hearing.begun:
+                emit(events.CompactionFinished(None, hearing.size, hearing.size, str(error)))
+            return Returned(call, str(error), ok=False)
+        self._tell(prepared, hearing, emit)
+        outcome = prepared.attempted.outcome if prepared.attempted else None
+        if isinstance(outcome, Applied):
+            covered = f"rows {outcome.covers.after + 1}-{outcome.covers.upto}"
+            return Returned(call, f"context compacted: {covered} folded, {prepared.size.tokens:,} tokens now")
+        return Returned(call, f"nothing was compacted: {outcome.reason if outcome else 'it failed'}", ok=False)
+
+    def _look(self, hearing: _Hearing, instructions: str = "", summarizer: str | None = None) -> Standing:
+        wish = Wish(
+            instructions=instructions,
+            summarizer=self.session.host.model_id(summarizer) if summarizer else None,
+            tools=tuple(tool.spec for tool in self._own_tools()) + self._compact_spec(),
+            traits={tool.name: tool.traits for tool in self.session.tools},
+            refused_in_turn=self._refused,
+            elided=self._elided,
+        )
+        return self.session.look(wish, Ears(_held, hearing.started, hearing.progress, self.cancelled))
+
+    def _counting(self, standing: Standing) -> Desk:
+        """The desk, with requests counted by the provider where it can."""
+        resolved = standing.resolved
+        if resolved is None or not resolved.provider.count:
+            return standing.desk
+        client, pictures = self.session.host.client(resolved.provider), self.session.image_bytes
+        return evolve(standing.desk, count=lambda request: client.count(request, pictures, cancelled=self.cancelled))
+
+    def _tell(self, prepared: Prepared, hearing: _Hearing, emit: Callable[[Event], object]) -> None:
+        if hearing.begun:
+            emit(compaction_finished(prepared))
+        for notice in prepared.notices:
+            emit(events.Noticed(notice))
+        if applied(prepared):
+            emit(events.UsageChanged(prepared.size.tokens, prepared.window.tokens, prepared.size.source))
+        self.session.forget(prepared)
+
+    def _composition(self) -> Composition:
+        return self.session.host.composition(self.session.id)
+
+    def _own_tools(self) -> Iterable[HostTool]:
+        return [tool for tool in self.session.tools if tool.read_only or not self.read_only]
+
+    def _compact_spec(self) -> tuple[ToolSpec, ...]:
+        composition = self._composition()
+        if self.read_only or composition.strategy is None or not composition.compaction.enable:
+            return ()
+        return (compact_tool_spec(sorted(self.session.host.models.file().models)),)
+
+    def _offered(self) -> list[str]:
+        own = [*(tool.spec for tool in self._own_tools()), *self._compact_spec()]
+        return sorted({*(tool.name for tool in own), *(tool.name for _, tool in self._composition().tools)})
+
+
+@define(eq=False)
+class _Hearing:
+    """Hears one compaction and passes it on."""
+
+    emit: Callable[[Event], object] | None
+    begun: bool = False
+    size: int = 0
+
+    def started(self, demand: Demand) -> None:
+        self.begun, self.size = True, demand.size
+        if self.emit:
+            self.emit(events.CompactionStarted(demand.kind, demand.size))
+
+    def progress(self, done: int, total: int) -> None:
+        if self.emit:
+            self.emit(events.CompactionPass(done, total))
+
+
+def _held() -> AbstractContextManager[object]:
+    """The turn holds the session's lease already."""
+    return nullcontext()
+
+
+def _run(call: Call, run: Callable[[], str], max_lines: int | None = None, max_bytes: int | None = None) -> Returned:
+    limits_given = {"max_lines": max_lines, "max_bytes": max_bytes}
+    caps = {name: value for name, value in limits_given.items() if value is not None}
+    try:
+        return Returned(call, capped(str(run()), **caps))
+    except Exception as error:
+        words = str(error) or type(error).__name__
+        return Returned(call, capped(f"{call.name} failed: {words}", **caps), ok=False)
+
+
+def _output(most: int | None, prepared: Prepared) -> int | None:
+    """Tokens that the answer may take: what the model can give, as far as the window has room for it."""
+    if most is None or prepared.window.tokens is None:
+        return most
+    return max(1, min(most, prepared.window.tokens - prepared.size.tokens))

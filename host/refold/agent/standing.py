@@ -1,0 +1,166 @@
+"""What a preparation needs, from one look at a session: choices, model, window sources, summarizers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from refold.agent.model_summarizer import ModelSummarizer
+from refold.prepare.head import Head
+from refold.prepare.measure import message_tokens
+from refold.prepare.request import Ask, Desk
+from refold.sizing.learnt import learnt_percent
+from refold.sizing.sizer import Sizer
+from refold.summarize.offline import Offline
+from refold.summarize.passes import PassCache
+from refold.summarize.reply import Deadline
+from refold.summarize.service import summarize
+from refold.transcript import limits, requests, sessions, state
+from refold.transcript.database import Database
+from refold.values.errors import NotFound, Refused
+from refold.values.messages import Request, ToolSpec
+from refold.values.outcome import Demand
+from refold.values.rows import Row
+from refold.values.sizes import Model
+from refold.values.tools import ToolTraits
+
+if TYPE_CHECKING:
+    from refold.agent.host import Host
+    from refold.providers.exchange import Answer
+    from refold.providers.models import ResolvedModel
+    from refold.summarize.reply import Summarizer
+
+REPLY = 8_192
+"""Tokens kept free for a reply, of a model that may give more."""
+
+SUMMARY_SECONDS = 600.0
+"""One deadline for all passes of one summary and all models of its chain."""
+
+
+@frozen(eq=False)
+class Wish:
+    """How a request is wanted. None and empty: as the home and the session have it.
+
+    `window` is tokens and goes before every other source; `protocol` is the wire format to prepare for; `summarizer`
+    names a model; `instructions` tell a summarizer what to keep. `elided` and `refused_in_turn` come from a refusal.
+    """
+
+    window: int | None = None
+    protocol: str | None = None
+    summarizer: str | None = None
+    instructions: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+    traits: Mapping[str, ToolTraits] = field(factory=dict)
+    refused_in_turn: bool = False
+    elided: Mapping[int, str] = field(factory=dict)
+
+
+@frozen(eq=False)
+class Ears:
+    """Who waits: hears a compaction begin and go on, may stop it, and holds the session meanwhile."""
+
+    hold: Callable[[], AbstractContextManager[object]]
+    started: Callable[[Demand], object]
+    progress: Callable[[int, int], None]
+    cancelled: Callable[[], bool]
+
+
+@frozen(eq=False)
+class Standing:
+    """A session as it stands. `resolved` is the model that can be asked; None: it cannot be."""
+
+    desk: Desk
+    ask: Ask
+    resolved: ResolvedModel | None
+
+
+def look(
+    host: Host, session: str, system: str, rows: MutableMapping[int, Row], passes: PassCache, wish: Wish, ears: Ears
+) -> Standing:
+    """One look. Raises NotFound for an unknown session or summarizer, Refused for one that cannot be used."""
+    with host.database.read() as reader:
+        record = sessions.find(reader, session)
+        choices = state.choices(reader, session)
+        resolved = _resolved(host, record.model)
+        learnt = learnt_percent(requests.reports(reader, resolved.id)) if resolved else 100
+        refused = limits.learnt(reader, session, resolved.id) if resolved else None
+    model = resolved.model if resolved else Model(id=record.model or "", protocol="openai-chat", owner="")
+    if wish.protocol is not None and wish.protocol != model.protocol:
+        model = Model(model.id, wish.protocol, "", model.inputs, model.max_edge, model.max_images)
+    chain = _summarizers(host, session, resolved, wish.summarizer)
+    desk = Desk(
+        database=host.database,
+        composition=host.registry.composition(choices),
+        summarize=partial(
+            summarize,
+            summarizers=chain,
+            focus=wish.instructions,
+            cache=passes,
+            deadline=Deadline.after(SUMMARY_SECONDS, ears.cancelled),
+        ),
+        hold=ears.hold,
+        now=sessions.now,
+        progress=ears.progress,
+        cancelled=ears.cancelled,
+        rows=rows,
+        started=ears.started,
+    )
+    ask = Ask(
+        session,
+        model,
+        override=wish.window,
+        windows=resolved.windows if resolved else (),
+        refused=refused,
+        reserve=_reserve(resolved),
+        head=Head(system),
+        tools=wish.tools,
+        traits=wish.traits,
+        learnt_percent=learnt,
+        booked=resolved.id if resolved else model.id,
+        refused_in_turn=wish.refused_in_turn,
+        elided=wish.elided,
+    )
+    return Standing(desk, ask, resolved)
+
+
+def _resolved(host: Host, model: str | None) -> ResolvedModel | None:
+    """The model that can be asked; None when the home names none that fits. An imported session may name any model."""
+    try:
+        return host.models.resolve(model)
+    except (NotFound, Refused):
+        return None
+
+
+def _reserve(resolved: ResolvedModel | None) -> int:
+    """Tokens that the reply gets at least: what the model can give, at most 8,192."""
+    return 0 if resolved is None or resolved.max_output is None else min(resolved.max_output, REPLY)
+
+
+def _summarizers(host: Host, session: str, resolved: ResolvedModel | None, wanted: str | None) -> Sequence[Summarizer]:
+    """Who writes summaries: the model that somebody wants now, the host app's own, the home's, the session's model."""
+    if wanted is None and host.summarizers is not None:
+        return host.summarizers
+    file = host.models.file()
+    names = [wanted] if wanted else [file.summarizer.model, *file.summarizer.fallbacks]
+    chain = [host.models.resolve(name) for name in names if name is not None]
+    if not chain and resolved is not None:
+        chain = [resolved]
+    if not chain:
+        return (Offline(),)
+    return [ModelSummarizer(each, host.client(each.provider), partial(_book, host.database, session)) for each in chain]
+
+
+def _book(database: Database, session: str, model: str, request: Request, answer: Answer | None, outcome: str) -> None:
+    """A summarizer's call in the record of requests, apart from the session's own."""
+    sizer = Sizer(request.model)
+    estimated = sizer.text(request.system) + sum(message_tokens(message, sizer) for message in request.messages)
+    with database.write() as writer:
+        number = requests.record(writer, session, "summary", model, 0, 0, estimated)
+        usage = answer.usage if answer else None
+        requests.settle(
+            writer, number, outcome, usage.input_tokens if usage else None, usage.stored() if usage else None
+        )

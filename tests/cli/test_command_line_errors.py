@@ -31,7 +31,11 @@ from refold.cli import main as entry
         (["context", "talk", "tail"], 1, "no request was prepared"),
         (["compact", "talk", "-m", "some-model"], 1, "no model is configured"),
         (["compact", "talk", "sliding"], 1, "no strategy 'sliding' is installed"),
+        (["compact", "rolling"], 1, "name the session first"),
         (["search", "talk", ""], 1, "an empty text"),
+        (["show", "\udcff"], 1, "\\udcff"),
+        (["search", "talk", "\udcff"], 1, "is not UTF-8"),
+        (["new", "--title", "\udcff"], 1, "is not UTF-8"),
         (["extensions", "enable", "ghost"], 1, "no extension ghost is installed"),
     ],
 )
@@ -95,6 +99,8 @@ def test_a_home_that_cannot_be_used_is_one_line(tmp_path: Path, refold) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes and signals of POSIX")
 def test_a_reader_that_had_enough_is_no_error(in_talk) -> None:
+    with Host(in_talk.home) as host:
+        host.session("talk").user("more than a pipe holds " * 20_000)
     process = in_talk.start("export", "talk")
     assert process.stdout is not None
     assert process.stderr is not None

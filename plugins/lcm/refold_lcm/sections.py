@@ -1,0 +1,25 @@
+"""What a request of lcm is made of: the nodes in view, oldest first, then the rows behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from refold import Context, Note, Rows, Section
+from refold_lcm_memory import Node
+
+
+def sections(context: Context, nodes: Sequence[Node]) -> tuple[Section, ...]:
+    """The sections with these nodes in view: every row stands in one node or in the tail, and never in both."""
+    tail = context.history.since(nodes[-1].cut.seq if nodes else 0).range
+    newest = (Section("tail", "newest units", "tail", (Rows(tail),)),) if len(tail) else ()
+    return (*(_section(node) for node in nodes), *newest)
+
+
+def size(context: Context, nodes: Sequence[Node]) -> int:
+    """Tokens of the nodes in a request."""
+    return context.sizing.request([_section(node) for node in nodes]) - context.fixed
+
+
+def _section(node: Node) -> Section:
+    """`/context` shows a node as the rows that it stands for."""
+    return Section(f"node-{node.id}", node.label, "summary", (Note(node.text()),), node.range)

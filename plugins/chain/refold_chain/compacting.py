@@ -1,0 +1,184 @@
+"""Writing blocks: one or two appended, then perhaps the earliest merged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from attrs import evolve, frozen
+from refold import (
+    Applied,
+    CompactionFailed,
+    Demand,
+    Fold,
+    Nothing,
+    Outcome,
+    RowRange,
+    Summary,
+    SummaryFailed,
+    Superseded,
+    Work,
+)
+
+from refold_chain import blocks, plan, texts
+from refold_chain.blocks import Block
+from refold_chain.layout import Layout
+from refold_chain.plan import Part
+from refold_chain.view import Base, front, window_of
+
+
+@frozen
+class _Prompt:
+    """A prompt in front of a block; `upto` is the last row that is shown with it."""
+
+    seq: int
+    upto: int
+    characters: int
+
+
+def fold(context: Work, demand: Demand, base: Base, found: Layout, parts: Sequence[Part]) -> Outcome:
+    """Appends one block a part; each is committed by itself, and leaves a complete chain."""
+    rows = RowRange(context.session, parts[0].after, parts[-1].upto)
+    context.begin(rows)
+    written = base
+    summaries: list[Summary] = []
+    for number, part in enumerate(parts):
+        context.progress(number, len(parts))
+        prompt = _prompt(context, found, part)
+        block, summary = _block(context, demand, written, part, prompt)
+        grown = Base(written.folds, (*written.blocks, block), block.upto)
+        reason = _not_smaller(context, written, grown)
+        if reason and not summaries:
+            if demand.kind == "manual":
+                return Nothing(reason)
+            raise CompactionFailed(f"{reason}; nothing was changed")
+        if reason:
+            break
+        first = not written.blocks
+        context.commit(partial(blocks.append, session=context.session, block=block, first=first))
+        written = grown
+        summaries.append(summary)
+    context.progress(len(parts), len(parts))
+    note = merge(context, written, _prompt_seq(context))
+    models = dict.fromkeys(summary.model for summary in summaries)
+    told = Summary(summaries[-1].text, " + ".join(models), sum(summary.passes for summary in summaries))
+    covers = RowRange(context.session, rows.after, written.after)
+    return Applied(covers, summary=told, note=note)
+
+
+def merge(context: Work, base: Base, prompt: int | None) -> str:
+    """Merges the earliest blocks where they outgrew their share; returns a note for people.
+
+    Blocks of the turn whose prompt is `prompt` are merged last, and among themselves. A merge that fails leaves the
+    chain as it is.
+    """
+    chain = base.blocks
+    sizes = [context.sizing.text(texts.block_text(block)) for block in chain]
+    runs = plan.merges(sizes, _groups(chain, prompt), window_of(context))
+    for start, end in runs:
+        run = chain[start:end]
+        try:
+            merged = _merged(context, run)
+            context.commit(partial(blocks.replace, session=context.session, merged=merged))
+        except (SummaryFailed, Superseded) as error:
+            return f"the earliest {len(run)} summary blocks were not merged: {error}"
+    merged_count = sum(end - start for start, end in runs)
+    return f"{merged_count} earlier summary blocks were merged into {len(runs)}" if runs else ""
+
+
+def _groups(chain: Sequence[Block], prompt: int | None) -> list[tuple[int, int]]:
+    """Runs that may become one block: those before the turn in progress, then those of it; never the newest."""
+    newest = len(chain) - 1
+    begins = next((at for at, block in enumerate(chain) if prompt is not None and block.prompt == prompt), newest)
+    return [(0, min(begins, newest)), (begins, newest)]
+
+
+def _merged(context: Work, run: Sequence[Block]) -> Block:
+    folds = [_fold(context.session, block) for block in run]
+    limit = max(context.sizing.text(block.summary) for block in run)
+    summary = context.summarize(*folds, limit=limit)
+    first, last = run[0], run[-1]
+    shows = first.prompt is not None and first.prompt == _prompt_seq(context)
+    block = evolve(
+        last,
+        number=blocks.number(context),
+        after=first.after,
+        summary=summary.text,
+        model=summary.model,
+        folds=first.folds,
+        folds_upto=first.folds_upto,
+        prompt=None,
+        prompt_upto=0,
+        prompt_characters=0,
+    )
+    if not shows:
+        return block
+    return evolve(
+        block,
+        prompt=first.prompt,
+        prompt_upto=first.prompt_upto,
+        prompt_characters=first.prompt_characters,
+        window=first.window,
+    )
+
+
+def _fold(session: str, block: Block) -> Fold:
+    rows = RowRange(session, block.after, block.upto)
+    return Fold("chain", f"block-{block.number}", f"of rows {rows.after + 1}-{rows.upto}", block.summary, rows)
+
+
+def _block(context: Work, demand: Demand, base: Base, part: Part, prompt: _Prompt | None) -> tuple[Block, Summary]:
+    rows = RowRange(context.session, part.after, part.upto)
+    window = window_of(context)
+    bound = window if demand.limit is None else min(window, demand.limit)
+    room = min(context.history.size(rows), bound * plan.CONTEXT_PERCENT // 100)
+    known = texts.known(base.blocks, room, context.sizing.text)
+    task = texts.TASK_IN_TURN if part.in_turn else texts.TASK
+    summary = context.summarize(rows, context=known, instructions=task, limit=plan.summary_limit(bound))
+    cut = context.history.cut(part.upto)
+    ids = base.blocks[0].folds if base.blocks else tuple(fold.id for fold in base.folds)
+    ends = base.blocks[0].folds_upto if base.blocks else (base.folds[-1].covers.upto if base.folds else 0)
+    block = Block(
+        number=blocks.number(context),
+        after=part.after,
+        upto=part.upto,
+        cut_tokens=cut.tokens,
+        prompt=prompt.seq if prompt else None,
+        prompt_upto=prompt.upto if prompt else 0,
+        prompt_characters=prompt.characters if prompt else 0,
+        window=window,
+        summary=summary.text,
+        model=summary.model,
+        folds=ids,
+        folds_upto=ends,
+    )
+    return block, summary
+
+
+def _prompt(context: Work, found: Layout, part: Part) -> _Prompt | None:
+    """The prompt in front of a block that holds the first steps of the turn being answered."""
+    if not part.in_turn or found.prompt is None:
+        return None
+    row = RowRange(context.session, found.prompt - 1, found.prompt)
+    text = next(iter(context.history.rows(row))).text
+    window = window_of(context)
+    limit = window * plan.PROMPT_PERCENT // 100
+    whole = context.history.size(row) <= limit
+    characters = len(text) if whole else texts.shortened(text, limit, context.sizing.text)
+    return _Prompt(found.prompt, found.prompt_upto, characters)
+
+
+def _prompt_seq(context: Work) -> int | None:
+    opened = context.history.prompt()
+    return opened.seq if opened is not None else None
+
+
+def _not_smaller(context: Work, before: Base, after: Base) -> str:
+    """Why the request would not become smaller by the newest block; empty: it would."""
+    then = context.sizing.request(front(context, after)) - context.sizing.request(front(context, before))
+    rows = RowRange(context.session, before.after, after.after)
+    now = context.history.size(rows)
+    if then < now:
+        return ""
+    folded = f"folding rows {rows.after + 1}-{rows.upto}"
+    return f"{folded} would not make the request smaller: they take {now:,} tokens now, their block would take {then:,}"

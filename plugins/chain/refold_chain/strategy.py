@@ -1,0 +1,87 @@
+"""The strategy: folds of others, appended blocks, the newest turns verbatim."""
+
+from __future__ import annotations
+
+from refold import (
+    CompactionFailed,
+    Context,
+    Demand,
+    Fact,
+    History,
+    Nothing,
+    Observation,
+    Outcome,
+    Projection,
+    RowRange,
+    Rows,
+    Section,
+    Work,
+)
+
+from refold_chain import layout, plan
+from refold_chain.compacting import fold
+from refold_chain.settings import ChainSettings
+from refold_chain.view import Base, base_of, front, window_of
+
+
+class Chain:
+    """Sections: folds that others stored, one for each block, the tail."""
+
+    def project(self, context: Context) -> Projection:
+        settings = context.settings(ChainSettings)
+        base = base_of(context)
+        start = layout.tail_start(context.history, base.after) if base.blocks else base.after
+        tail = RowRange(context.session, start, context.history.range.upto)
+        newest = (Section("tail", "newest turns", "tail", (Rows(tail),)),) if len(tail) else ()
+        trigger = context.window.share(settings.threshold_percent)
+        return Projection((*front(context, base), *newest), trigger, _observation(context, base, settings))
+
+    def compact(self, context: Work, demand: Demand) -> Outcome:
+        settings = context.settings(ChainSettings)
+        base = base_of(context)
+        window = window_of(context)
+        if context.fixed >= window:
+            raise CompactionFailed(
+                f"system prompt, context and tools take {context.fixed:,} tokens of a window of {window:,}; "
+                "nothing was changed. Shorten them, or use a model with a larger window"
+            )
+        history = context.history
+        found = layout.read(history, base.after, demand)
+        held = context.sizing.request(front(context, base))
+        scale = plan.scale_percent(demand, held + _tail(history, base.after))
+        size = history.size(RowRange(context.session, (found.prompt or 1) - 1, found.prompt_upto))
+        room = plan.room(demand, window, settings.threshold_percent, scale, held=held, prompt=size)
+        parts = plan.choose(found, demand, settings.keep_recent_turns, room, lambda seq: _tail(history, seq))
+        covered = base.folds[-1].covers.upto if base.folds else 0
+        if (
+            not parts
+            or parts[-1].upto <= covered
+            or history.size(RowRange(context.session, parts[0].after, parts[-1].upto)) == 0
+        ):
+            return Nothing(_nothing(base, demand))
+        return fold(context, demand, base, found, parts)
+
+
+def _tail(history: History, seq: int) -> int:
+    return history.size(RowRange(history.range.session, seq, history.range.upto))
+
+
+def _observation(context: Context, base: Base, settings: ChainSettings) -> Observation:
+    window = context.window
+    known = window.source if window.tokens is None else f"{window.tokens:,} tokens, {window.source}"
+    facts = [Fact("window", known)]
+    if window.tokens is not None and context.fixed >= window.tokens:
+        return Observation("limited", "system prompt, context and tools alone fill the window", tuple(facts))
+    if not base.blocks:
+        source = "folds of other extensions, and the rest of the transcript" if base.folds else "the whole transcript"
+        return Observation("compacted" if base.folds else "whole", source, tuple(facts))
+    facts.append(Fact("summary blocks", f"{len(base.blocks):,}, rows {base.blocks[0].after + 1}-{base.after}"))
+    facts.append(Fact("turns kept verbatim", f"{settings.keep_recent_turns}, or fewer"))
+    return Observation("compacted", "appended summary blocks and the newest turns", tuple(facts))
+
+
+def _nothing(base: Base, demand: Demand) -> str:
+    if demand.kind in ("manual", "model"):
+        since = " since the last block" if base.blocks else ""
+        return f"there is nothing new to fold{since}"
+    return "there is nothing older than the step being answered to fold"

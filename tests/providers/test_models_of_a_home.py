@@ -428,6 +428,14 @@ def test_a_model_that_the_file_does_not_list_is_taken_as_it_is_named(tmp_path: P
     assert (found.model.id, [window.tokens for window in found.windows]) == ("org/very-own", [None, None, None])
 
 
+def test_nobody_is_asked_about_a_model_that_the_file_tells_all_about(tmp_path: Path) -> None:
+    entry = {"window": 100, "maxOutput": 10, "inputs": ["text"]}
+    _write(tmp_path, {"providers": {"local": LOCAL}, "models": {"local/x": entry}})
+    source = _Source(_fails)
+    assert Models(tmp_path, source).resolve("local/x").max_output == 10
+    assert source.asked == 0
+
+
 def test_what_cannot_be_resolved_says_why(tmp_path: Path) -> None:
     models = Models(tmp_path, _nothing_listed)
     with pytest.raises(Refused, match="no model is chosen"):

@@ -24,6 +24,7 @@ HOST: dict[str, tuple[str, str]] = {
     "compact": ("compacting", "Fold older rows of a session now."),
     "context": ("requests", "Show what the last prepared request was made of."),
     "extensions": ("extensions", "List extensions; switch them on and off."),
+    "models": ("models", "List the models that can be asked."),
 }
 """Command to the module that holds it, and its summary."""
 # fmt: on

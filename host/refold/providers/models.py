@@ -23,7 +23,8 @@ class ResolvedModel:
     """A model that can be asked.
 
     `id` is `provider/model`, while `model.id` is the provider's own word. `windows` come in the order of their
-    authority: `models.json`, the provider's listing, the catalog. `max_output` is tokens; None: nobody says.
+    authority: `models.json`, the provider's listing, the catalog; nobody is asked whose word would not count.
+    `max_output` is tokens; None: nobody says.
     """
 
     id: str
@@ -67,7 +68,10 @@ class Models:
                 f"no model {id[:120]!r}: models are named provider/model, and the providers in {self._home / NAME} are"
                 f" {known}{_first_fault(file)}"
             )
-        return _resolved(id, provider, model, file.models.get(id), self._listings.models(provider))
+        entry = file.models.get(id, ModelEntry())
+        # A model that the file tells all about waits for no listing.
+        listed = {} if _complete(entry) else self._listings.models(provider)
+        return _resolved(id, provider, model, entry, listed)
 
     def all(self) -> list[ResolvedModel]:
         """Every model that the file or a provider's listing names, by id."""
@@ -78,16 +82,20 @@ class Models:
             named = [id.partition("/")[2] for id in file.models if id.partition("/")[0] == name]
             for model in {*named, *listed}:
                 id = f"{name}/{model}"
-                found[id] = _resolved(id, provider, model, file.models.get(id), listed)
+                found[id] = _resolved(id, provider, model, file.models.get(id, ModelEntry()), listed)
         return [found[id] for id in sorted(found)]
 
 
+def _complete(said: ModelEntry | Listed) -> bool:
+    return bool(said.window and said.max_output and said.inputs)
+
+
 def _resolved(
-    id: str, provider: ProviderConfig, model: str, entry: ModelEntry | None, listing: Mapping[str, Listed]
+    id: str, provider: ProviderConfig, model: str, said: ModelEntry, listing: Mapping[str, Listed]
 ) -> ResolvedModel:
-    said = entry or ModelEntry()
-    listed = listing.get(model) or Listed(model)
-    shipped = catalog.look_up(provider, model) or Listed(model)
+    listed = listing.get(model, Listed(model))
+    shipped = None if _complete(said) or _complete(listed) else catalog.look_up(provider, model)
+    shipped = shipped or Listed(model)
     inputs = frozenset[str](said.inputs) if said.inputs else listed.inputs or shipped.inputs
     return ResolvedModel(
         id,

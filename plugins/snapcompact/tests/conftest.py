@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from PIL import Image as Pictures
 from PIL import ImageDraw, ImageFont
-from refold import Call, Host, Session
+from refold import Call, Host, Image, Model, Note, Section, Session
+from refold.prepare import road
+from refold.prepare.request import Ask, Desk, Prepared
 from refold_snapcompact import glyphs
 from refold_snapcompact.shapes import Shape
 from refold_snapcompact.stream import BLOCK
@@ -157,3 +160,46 @@ def paged(host: Host) -> Session:
     session = host.new("paged", model="claude-sonnet-4-5")
     host.choose("snapcompact", True, session=session.id)
     return session
+
+
+class Road:
+    """Requests of a session for models that no catalog knows."""
+
+    def prepare(self, session: Session, model: Model, window: int | None = WINDOW) -> Prepared:
+        return road.prepare(*self._asked(session, model, window))
+
+    def compact(self, session: Session, model: Model, window: int | None = WINDOW) -> Prepared:
+        return road.compact(*self._asked(session, model, window))
+
+    @staticmethod
+    def _asked(session: Session, model: Model, window: int | None) -> tuple[Desk, Ask]:
+        desk, ask = session._standing(window, model.protocol)
+        return desk, evolve(ask, model=model)
+
+
+@pytest.fixture
+def roads() -> Road:
+    return Road()
+
+
+def frames(prepared: Prepared) -> Section:
+    """The section of pages."""
+    return next(section for section in prepared.projection.sections if section.kind == "frames")
+
+
+def pages(prepared: Prepared) -> tuple[Image, ...]:
+    """The pages of a request."""
+    (note, _) = frames(prepared).inputs
+    assert isinstance(note, Note)
+    return note.images
+
+
+def caption(prepared: Prepared) -> str:
+    """The words in front of the first page."""
+    (note, _) = frames(prepared).inputs
+    assert isinstance(note, Note)
+    return note.text
+
+
+def kinds(prepared: Prepared) -> list[str]:
+    return [section.kind for section in prepared.projection.sections]

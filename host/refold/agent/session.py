@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +49,10 @@ _NEW = SourceRef("", 0)
 _CACHED_PASSES = 64
 
 
+def _never() -> bool:
+    return False
+
+
 class Session:
     """A session of a `Host`. What it appends is durable when the call returns.
 
@@ -62,7 +68,7 @@ class Session:
         self.tools: tuple[HostTool, ...] = ()
         self.approve: Callable[[Call], bool] | None = None
         self._follow_ups: deque[Row] = deque()
-        self._stop = threading.Event()
+        self._stops: set[threading.Event] = set()
         self._rows: dict[int, Row] = {}
         self._passes = PassCache(_CACHED_PASSES)
         self._rested = 0
@@ -176,8 +182,8 @@ class Session:
 
         Raises CompactionFailed or ProjectionFailed, Busy when the session is held; then nothing changed.
         """
-        with self.host.registry.running():
-            desk, ask = self._standing(window, None, instructions, summarizer, progress)
+        with self.host.registry.running(), self._stoppable() as stop:
+            desk, ask = self._standing(window, None, instructions, summarizer, progress, stop.is_set)
             if not desk.composition.compaction.enable:
                 raise Refused(
                     "compaction.enable is false in extensions.json; nothing was changed; set it to true first"
@@ -217,9 +223,9 @@ class Session:
         """
         prompt = Row(_NEW, "user", 0, 0, opens=True, text=text, images=tuple(images))
         with self.host.registry.running(), lease(self.host.database, self.id, "send") as held:
-            self._stop.clear()
-            sending = Sending(self, held, self._stop, read_only)
-            return Turn(sending, on_event or _unheard, self._follow_ups, max_steps).run(prompt)
+            with self._stoppable() as stop:
+                sending = Sending(self, held, stop, read_only)
+                return Turn(sending, on_event or _unheard, self._follow_ups, max_steps).run(prompt)
 
     def stream(self, text: str, images: Sequence[Image] = (), **options: Any) -> Iterator[Event]:
         """Like `send`, event by event; `TurnFinished` is the last. Ending the iteration early cancels the turn."""
@@ -239,7 +245,18 @@ class Session:
 
     def cancel(self) -> None:
         """Stops the turn or compaction that runs, as soon as it can. Safe from any thread."""
-        self._stop.set()
+        for stop in tuple(self._stops):
+            stop.set()
+
+    @contextmanager
+    def _stoppable(self) -> Iterator[threading.Event]:
+        """An event that `cancel` sets while the block runs."""
+        stop = threading.Event()
+        self._stops.add(stop)
+        try:
+            yield stop
+        finally:
+            self._stops.discard(stop)
 
     def tool(self, name: str) -> HostTool | None:
         """The host app's tool of that name."""
@@ -266,7 +283,7 @@ class Session:
     def stored_folds(self) -> list[Fold]:
         """Every stored fold, in the order of its boundary: those of fold plugins, whether or not they compose, and
         what the strategy in force shows in place of rows. An extension that fails lists none."""
-        with self.host.registry.running(), self.host.database.read() as reader:
+        with self._reading() as reader:
             desk, ask = self._standing()
             view, _ = open_view(desk, ask, reader)
             found = [
@@ -281,7 +298,7 @@ class Session:
 
     def image_bytes(self, image: Image) -> bytes:
         """The bytes of a picture of this session, stored or made by the extension that owns it. Raises NotFound."""
-        with self.host.registry.running(), self.host.database.read() as reader:
+        with self._reading() as reader:
             if image.owner is None:
                 return images.load_image(reader, image.key).data
             view, bench = self._work(reader)
@@ -293,12 +310,20 @@ class Session:
 
     def run(self, command: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Runs a command of an enabled extension, such as `lcm tree`. Raises NotFound, or what the command raises."""
-        with self.host.registry.running(), self.host.database.read() as reader:
+        with self._reading() as reader:
             view, bench = self._work(reader)
             for extension, offered in view.composition.commands:
                 if offered.name == command:
                     return offered.run(BoundWork(view, extension, bench), arguments)
             raise NotFound(f"no enabled extension has a command {command!r}")
+
+    @contextmanager
+    def _reading(self) -> Iterator[Reader]:
+        """A snapshot that holds the tables of every extension: the first composition of a process makes them."""
+        with self.host.registry.running():
+            self.host.registry.composition()
+            with self.host.database.read() as reader:
+                yield reader
 
     def _work(self, reader: Reader) -> tuple[View, Bench]:
         desk, ask = self._standing()
@@ -316,6 +341,7 @@ class Session:
         instructions: str = "",
         summarizer: str | None = None,
         progress: Progress | None = None,
+        cancelled: Callable[[], bool] = _never,
     ) -> tuple[Desk, Ask]:
         wish = Wish(
             window,
@@ -326,7 +352,7 @@ class Session:
             traits={tool.name: tool.traits for tool in self.tools},
         )
         hold = partial(lease, self.host.database, self.id, "compact")
-        standing = self.look(wish, Ears(hold, _unheard, progress or _unwatched, self._stop.is_set))
+        standing = self.look(wish, Ears(hold, _unheard, progress or _unwatched, cancelled))
         return standing.desk, standing.ask
 
     def _snapshot(self, reader: Reader) -> snapshot.Snapshot | None:

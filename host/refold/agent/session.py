@@ -6,7 +6,6 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 

@@ -156,14 +156,14 @@ class Sending:
     def _own(self, tool: HostTool, call: Call) -> Returned:
         if tool.approval and not (self.session.approve and self.session.approve(call)):
             return Returned(call, NO_APPROVAL, ok=False)
-        return _run(call, lambda: tool.call(call.arguments), tool.max_lines, tool.max_bytes)
+        return _run(call, lambda: tool.call(without_keep(call.arguments, tool.parameters)), tool.max_lines, tool.max_bytes)
 
     def _extension(self, extension: Extension, tool: Tool, call: Call) -> Returned:
         def run() -> str:
             standing = self._look(_Hearing(None))
             with self.session.host.database.read() as reader:
                 view, _ = open_view(standing.desk, standing.ask, reader)
-                return tool.call(BoundContext(view, extension), call.arguments)
+                return tool.call(BoundContext(view, extension), without_keep(call.arguments, tool.parameters))
 
         return _run(call, run)
 

@@ -156,7 +156,9 @@ class Sending:
     def _own(self, tool: HostTool, call: Call) -> Returned:
         if tool.approval and not (self.session.approve and self.session.approve(call)):
             return Returned(call, NO_APPROVAL, ok=False)
-        return _run(call, lambda: tool.call(without_keep(call.arguments, tool.parameters)), tool.max_lines, tool.max_bytes)
+        return _run(
+            call, lambda: tool.call(without_keep(call.arguments, tool.parameters)), tool.max_lines, tool.max_bytes
+        )
 
     def _extension(self, extension: Extension, tool: Tool, call: Call) -> Returned:
         def run() -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from refold.agent.events import Event, TurnFinished
+from refold.agent.folds import stored_folds
 from refold.agent.sending import Sending
 from refold.agent.standing import Ears, Standing, Wish, look
 from refold.agent.streaming import astreamed, awaited, streamed
@@ -19,12 +20,10 @@ from refold.agent.tools import HostTool
 from refold.agent.turn import Turn
 from refold.importers.export import export_lines
 from refold.prepare import inspector, road, snapshot
-from refold.prepare.context import BoundContext, View
+from refold.prepare.context import View
 from refold.prepare.draw import check, open_view
-from refold.prepare.listen import listen
 from refold.prepare.request import Ask, Attempted, Check, Desk, Prepared
 from refold.prepare.work import Bench, BoundWork, PictureWork
-from refold.registry.contributions import Extension
 from refold.summarize.passes import PassCache
 from refold.transcript import images, rows, search, sessions, state
 from refold.transcript.append import append
@@ -35,7 +34,7 @@ from refold.transcript.history import StoredHistory
 from refold.transcript.leases import lease
 from refold.values.contexts import Fold
 from refold.values.errors import NotFound, Refused
-from refold.values.inputs import Note, Rows, Section
+from refold.values.inputs import Rows
 from refold.values.rows import Call, Image, Row, SourceRef
 
 if TYPE_CHECKING:
@@ -221,10 +220,10 @@ class Session:
         stays.
         """
         prompt = Row(_NEW, "user", 0, 0, opens=True, text=text, images=tuple(images))
-        with self.host.registry.running(), lease(self.host.database, self.id, "send") as held:
-            with self._stoppable() as stop:
-                sending = Sending(self, held, stop, read_only)
-                return Turn(sending, on_event or _unheard, self._follow_ups, max_steps).run(prompt)
+        held = lease(self.host.database, self.id, "send")
+        with self.host.registry.running(), held as mine, self._stoppable() as stop:
+            sending = Sending(self, mine, stop, read_only)
+            return Turn(sending, on_event or _unheard, self._follow_ups, max_steps).run(prompt)
 
     def stream(self, text: str, images: Sequence[Image] = (), **options: Any) -> Iterator[Event]:
         """Like `send`, event by event; `TurnFinished` is the last. Ending the iteration early cancels the turn."""
@@ -285,15 +284,7 @@ class Session:
         with self._reading() as reader:
             desk, ask = self._standing()
             view, _ = open_view(desk, ask, reader)
-            found = [
-                fold
-                for each in view.composition.extensions
-                for fold in listen(desk.notices, each.id, "folds", partial(_listed, view, each)) or ()
-            ]
-            strategy = view.composition.strategy
-            if strategy is not None and strategy.id not in {fold.owner for fold in found}:
-                found += listen(desk.notices, strategy.id, "project", partial(_in_place_of_rows, view, strategy)) or ()
-            return sorted(found, key=lambda fold: (fold.covers.upto, fold.owner, fold.id))
+            return stored_folds(view, desk.notices)
 
     def image_bytes(self, image: Image) -> bytes:
         """The bytes of a picture of this session, stored or made by the extension that owns it. Raises NotFound."""
@@ -393,23 +384,3 @@ def _unheard(event: object) -> None:
 
 def _forked(hook: Any, fork: Any) -> None:
     hook.session_forked(fork=fork)
-
-
-def _listed(view: View, extension: Extension) -> Sequence[Fold]:
-    plugin = extension.fold_plugin
-    return plugin.folds(BoundContext(view, extension), view.history) if plugin is not None else ()
-
-
-def _in_place_of_rows(view: View, extension: Extension) -> list[Fold]:
-    """The sections of a strategy that stand for rows without showing them; folds of others are not its own."""
-    if extension.strategy is None:
-        return []
-    return [
-        Fold(extension.id, each.id, each.label, "\n".join(_words(each)), each.covers)
-        for each in extension.strategy.project(BoundContext(view, extension)).sections
-        if each.covers is not None and each.kind != "fold"
-    ]
-
-
-def _words(section: Section) -> list[str]:
-    return [part.text for part in section.inputs if isinstance(part, Note)]

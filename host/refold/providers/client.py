@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from refold.providers import provider as account
 from refold.providers.decoding import Decoder, Unreadable, object_of
 from refold.providers.exchange import Answer, Delta
-from refold.providers.failures import Cancelled, ProviderError
+from refold.providers.failures import Cancelled, Interrupted, ProviderError, Unreachable
 from refold.providers.lines import Line, Lines, Patience, Stopped
 from refold.providers.listing import Listed, merged, read_listing
 from refold.providers.pictures import ImageBytes
@@ -113,6 +113,8 @@ class Client:
                 answer = self._exchange("POST", address, dumps(wire), cancelled, self._patience.lookup)
         except Cancelled:
             raise
+        except (Interrupted, Unreachable):
+            return None
         except ProviderError as error:
             self._counts = error.refusal.kind not in ("not_found", "malformed", "other")
             return None

@@ -102,11 +102,6 @@ class Session:
             last = rows.last_seq(reader, self.id)
             return rows.load_sources(reader, self.id, after, last if upto is None else min(upto, last))
 
-    def last_seq(self) -> int:
-        """The seq of the newest row; 0 for an empty session. Raises NotFound."""
-        with self.host.database.read() as reader:
-            return rows.last_seq(reader, self.id)
-
     def sized_rows(self, after: int, limit: int) -> list[tuple[Row, int]]:
         """The first `limit` rows after seq `after`, each with its tokens by the local estimate."""
         with self.host.database.read() as reader:

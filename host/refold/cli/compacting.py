@@ -25,8 +25,8 @@ from refold.values.outcome import Applied, Blocked, Nothing
 @click.argument("strategy", required=False)
 @window_option
 @click.option("--instructions", default="", metavar="TEXT", help="What the summary must keep.")
-@click.option("-m", "--model", metavar="ID", help="The model that summarizes.")
-@click.option("-r", "--reasoning", metavar="LEVEL", help="How much it reasons.")
+@click.option("-m", "--model", metavar="ID", help="The model of models.json that summarizes.")
+@click.option("-r", "--reasoning", metavar="LEVEL", help="How much it reasons: refused, no summarizer takes a level.")
 @click.option("--dry-run", is_flag=True, help="Only say which rows would be folded.")
 @every_command
 def compact_command(
@@ -47,13 +47,11 @@ def compact_command(
     \b
     Example: refold compact my-session rolling --window 32000
     """
-    if model is not None or reasoning is not None:
-        raise Refused(
-            "no model is configured that could summarize; nothing was changed; leave --model and --reasoning out, and "
-            "the offline summarizer serves"
-        )
+    if reasoning is not None:
+        raise Refused("a summary has no reasoning level to set; nothing was changed; leave --reasoning out")
     with Host(home) as host:
         found = _session(host, session, strategy)
+        summarizer = host.model_id(model) if model is not None else None
         if strategy is not None:
             _check_word(host, found.id, strategy)
         if dry_run:
@@ -61,7 +59,7 @@ def compact_command(
         applied = strategy is not None and not _is_own(host, found.id, strategy)
         if strategy is not None and applied:
             host.store_choice(strategy, True, found.id)
-        return _report({**_compacted(found, window, instructions), "selection_applied": applied}, as_json)
+        return _report({**_compacted(found, window, instructions, summarizer), "selection_applied": applied}, as_json)
 
 
 def _session(host: Host, session: str | None, strategy: str | None) -> Session:
@@ -98,7 +96,7 @@ def _planned(session: Session, window: int | None, strategy: str | None) -> dict
     if attempted.planned is None:
         return _document(session.id, chosen, attempted)
     rows = attempted.planned
-    last = session.last_seq()
+    last = session.newest_seq()
     return _document(
         session.id,
         chosen,
@@ -112,11 +110,11 @@ def _planned(session: Session, window: int | None, strategy: str | None) -> dict
     )
 
 
-def _compacted(session: Session, window: int | None, instructions: str) -> dict[str, Any]:
+def _compacted(session: Session, window: int | None, instructions: str, summarizer: str | None) -> dict[str, Any]:
     chosen = session.host.extensions(session.id).strategy
     try:
         with progress_bar("compacting, passes", in_bytes=False) as progress:
-            prepared = session.compact(window, instructions, progress=progress)
+            prepared = session.compact(window, instructions, summarizer=summarizer, progress=progress)
     except Busy as error:
         return _document(session.id, chosen, state="blocked", code="busy", reason=str(error), error=_error(error))
     except (CompactionFailed, ProjectionFailed) as error:

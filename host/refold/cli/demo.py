@@ -54,7 +54,7 @@ def _run(home: Path) -> dict[str, Any]:
         made = record(host)
         session = made.session
         session.prepare(window=_ROOMY)
-        before, rows, digest = session.context(), session.last_seq(), _digest(session)
+        before, rows, digest = session.context(), session.newest_seq(), _digest(session)
         prepared = session.compact(window=WINDOW)
         notes(prepared.notices)
         done = _applied(prepared)
@@ -70,7 +70,7 @@ def _run(home: Path) -> dict[str, Any]:
             "before": _view(before),
             "after": _view(after),
             "rows_before": rows,
-            "rows_after": session.last_seq(),
+            "rows_after": session.newest_seq(),
             "transcript_unchanged": _digest(session) == digest,
             "survived": _survived(session, after),
             "search": _search(made, done),

@@ -18,8 +18,6 @@ from refold.providers.wire import dumps
 from refold.values.inputs import Rows
 from refold.values.outcome import Applied
 
-_PROTOCOL = "openai-chat"
-
 
 @click.command("prepare")
 @newest_session
@@ -38,17 +36,17 @@ def prepare_command(
     """
     with Host(home) as host:
         found = host.session(session)
-        prepared = found.prepare(window, protocol or _PROTOCOL)
+        prepared = found.prepare(window, protocol)
         notes(prepared.notices)
         if as_json:
-            print_json(_document(found, prepared, protocol or _PROTOCOL))
+            print_json(_document(found, prepared))
         elif protocol is not None:
             print_bytes([dumps(codec(protocol).encode(prepared.request, found.image_bytes)), b"\n"])
         else:
             draw_context(found.id, found.context())
 
 
-def _document(session: Session, prepared: Prepared, protocol: str) -> dict[str, Any]:
+def _document(session: Session, prepared: Prepared) -> dict[str, Any]:
     sections = prepared.projection.sections
     sent = [part.range for section in sections for part in section.inputs if isinstance(part, Rows)]
     attempted = prepared.attempted
@@ -63,7 +61,7 @@ def _document(session: Session, prepared: Prepared, protocol: str) -> dict[str, 
         "rows_covered": len({seq for each in sections if each.covers for seq in range(*_span(each.covers))}),
         "rows_sent": sum(len(each) for each in sent),
         "notices": list(prepared.notices),
-        "request": codec(protocol).encode(prepared.request, session.image_bytes),
+        "request": codec(prepared.request.model.protocol).encode(prepared.request, session.image_bytes),
     }
 
 

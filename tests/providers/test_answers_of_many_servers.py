@@ -77,6 +77,18 @@ def test_parallel_calls_are_told_apart_however_they_are_numbered(pieces: list[An
     assert [(call.id, call.name, call.arguments) for call in answer.calls] == [("a", "f", {"x": 1}), ("b", "g", {})]
 
 
+@pytest.mark.parametrize(
+    ("pieces", "calls"),
+    [
+        ([_call(None, "f", '{"x"'), _call(None, "f", ":1}")], [("f", {"x": 1})]),
+        ([_call(None, "f", '{"x":1}'), _call(None, "g", "{}")], [("f", {"x": 1}), ("g", {})]),
+        ([_call(None, "f", '{"x":1}'), _call(None, "f", '{"x":2}')], [("f", {"x": 1}), ("f", {"x": 2})]),
+    ],
+)
+def test_without_ids_a_name_begins_a_call_only_behind_a_complete_one(pieces: list[Any], calls: list[Any]) -> None:
+    assert [(call.name, call.arguments) for call in _chat(*pieces, TOOL).calls] == calls
+
+
 def test_calls_without_ids_get_one_by_their_place() -> None:
     answer = _chat(_call(None, "f", "{}", 0), _call(None, "g", "{}", 1), TOOL)
     assert [call.id for call in answer.calls] == ["call_1", "call_2"]

@@ -133,6 +133,13 @@ def test_a_window_that_was_overrun_in_silence_is_noticed(answer: Answer, window:
     assert overran(answer, window) is over
 
 
+@pytest.mark.parametrize(
+    "piece", ["1", "1,", "1 + ", "max_tokens ", "limit 1 ", "input length 1 exceeds ", "try again in 1."]
+)
+def test_a_long_refusal_is_read_in_linear_time(piece: str) -> None:
+    assert classify(400, "", piece * (65_536 // len(piece)), {}).kind != "other"
+
+
 @settings(max_examples=150, deadline=None)
 @given(
     st.integers(0, 599),

@@ -13,7 +13,7 @@ from refold.providers import provider as account
 from refold.providers.decoding import Decoder, Unreadable, object_of
 from refold.providers.exchange import Answer, Delta
 from refold.providers.failures import Cancelled, Interrupted, ProviderError, Unreachable
-from refold.providers.lines import Line, Lines, Patience, Stopped
+from refold.providers.lines import USUAL, Line, Lines, Patience, Stopped
 from refold.providers.listing import Listed, merged, read_listing
 from refold.providers.pictures import ImageBytes
 from refold.providers.protocols import codec
@@ -51,7 +51,7 @@ class Client:
                 ...
     """
 
-    def __init__(self, provider: ProviderConfig, patience: Patience = Patience()) -> None:  # noqa: B008
+    def __init__(self, provider: ProviderConfig, patience: Patience = USUAL) -> None:
         self.provider = provider
         self._patience = patience
         self._codec, self._route = codec(provider.protocol), ROUTES[provider.protocol]

@@ -38,6 +38,9 @@ class Patience:
     lookup: float = 10.0
 
 
+USUAL = Patience()
+
+
 class Stopped(Exception):
     """The line was cut on request."""
 

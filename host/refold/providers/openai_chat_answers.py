@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import orjson
 from attrs import Factory, define, field
 
 from refold.providers import decoding
@@ -71,7 +72,7 @@ class ChatDecoder:
         chunk = decoding.object_of(event.data)
         if event.name == "error" and "error" not in chunk:
             chunk = {"error": chunk}
-        decoding.raise_error(chunk)
+        _raise_error(chunk)
         self._model = text(chunk.get("model")) or self._model
         self._count(chunk)
         for choice in objects(chunk.get("choices"))[:1]:
@@ -81,10 +82,7 @@ class ChatDecoder:
 
     def whole(self, body: Mapping[str, Any]) -> Answer:
         """The answer of a body that was not streamed."""
-        decoding.raise_error(body)
-        base = mapping(body.get("base_resp"))  # MiniMax refuses under status 200
-        if base.get("status_code"):
-            raise decoding.RefusedInside(dumps(dict(body)).decode(), str(base["status_code"]), 400)
+        _raise_error(body)
         if not objects(body.get("choices")):
             raise Unreadable("an answer without choices")
         for _ in self.feed(Event("", dumps(dict(body)).decode())):
@@ -160,9 +158,14 @@ class ChatDecoder:
         return CallDelta(place, id, name, piece)
 
     def _another(self, place: int, id: str, name: str) -> bool:
-        """Whether a piece begins a new call at an index in use: some servers give every parallel call index 0."""
+        """Whether a piece begins a new call at an index in use: some servers give every parallel call index 0.
+
+        Others repeat id and name in every piece, so a name alone begins a call only behind complete arguments.
+        """
         building = self._calls[place]
-        return bool(name and ((id and building.id and id != building.id) or (not id and building.arguments != [""])))
+        if id and building.id:
+            return id != building.id
+        return bool(name) and not id and _is_object("".join(building.arguments))
 
     def _detail(self, detail: Mapping[str, Any]) -> None:
         """Pieces of one detail have the same index and type; their texts are joined, and nothing else is changed."""
@@ -189,6 +192,20 @@ class ChatDecoder:
             count(usage.get("completion_tokens")),
             count(mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")),
         )
+
+
+def _raise_error(value: Mapping[str, Any]) -> None:
+    decoding.raise_error(value)
+    base = mapping(value.get("base_resp"))  # MiniMax refuses under status 200
+    if base.get("status_code"):
+        raise decoding.RefusedInside(dumps(dict(value)).decode(), str(base["status_code"]), 400)
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(orjson.loads(text), dict)
+    except orjson.JSONDecodeError:
+        return False
 
 
 def _thinking(part: Mapping[str, Any]) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from attrs import frozen
 
 _MOST = 1_000_000_000  # beyond it a figure is no count of tokens
-_N = r"(\d[\d,]*)"
+# Bounded, and never begun inside a longer number: an answer of nothing but digits must not cost quadratic time.
+_N = r"(?<!\d)(\d[\d,]{0,15})"
 
 
 def _patterns(*words: str) -> tuple[re.Pattern[str], ...]:

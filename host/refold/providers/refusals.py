@@ -119,7 +119,7 @@ _RATE = re.compile(
 _ONE_VALUE = re.compile(r"(?:string|array)_above_max_length|string too long|array too long", re.IGNORECASE)
 _BYTES = re.compile(
     r"maximum allowed number of bytes|(?:request )?entity too large|payload size exceeds|payload too large"
-    r"|\d+ bytes > \d+|exceeds? (?:the maximum (?:allowed )?size|\d+ ?MB)|maximum request size",
+    r"|\d bytes > \d|exceeds? (?:the maximum (?:allowed )?size|\d+ ?MB)|maximum request size",
     re.IGNORECASE,
 )
 _TOO_LARGE = re.compile(

@@ -1,0 +1,13 @@
+"""window keeps every rule that a strategy keeps."""
+
+from __future__ import annotations
+
+from refold.testing import StrategyConformance
+
+
+class TestWindow(StrategyConformance):
+    strategy = "window"
+    with_extensions = ("window-memory",)
+    lossy = True
+    settings = {"clearAtLeastTokens": 40, "keepResults": 1}
+    other_settings = ({"softPercent": 60, "targetPercent": 30, "strikes": 1}, {"contextWindowTokens": 900})

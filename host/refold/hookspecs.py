@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import pluggy
 
-from refold.values.contexts import CompactionStrategy, Context, FoldPlugin, Fork, Reducer, Work
+from refold.values.contexts import CompactionStrategy, Context, Fold, FoldPlugin, Fork, Reducer, Work
 from refold.values.inputs import Fact, Projection
 from refold.values.manifest import Manifest
 from refold.values.outcome import Event
@@ -173,6 +173,21 @@ class Hooks:
             @hookimpl
             def observe(context: Context, projection: Projection) -> list[Fact]:
                 return [Fact("sections", str(len(projection.sections)))]
+        """
+
+    @hookspec(firstresult=True)
+    def tail_snapshot(self, context: Context) -> Fold | None:
+        """What a follower that is behind may get in place of old rows (`refold tail`, `Session.tail`).
+
+        The fold stands for every row from the first one up to the end of its range. Whoever wants the rows themselves
+        asks for them and gets them; None: nothing stands in their place.
+
+        Example:
+
+            @hookimpl
+            def tail_snapshot(context: Context) -> Fold | None:
+                rows = RowRange(context.session, 0, 40)
+                return Fold("keep-last", "1", "rows 1-40", "what happened so far", rows)
         """
 
     @hookspec(firstresult=True)

@@ -16,6 +16,7 @@ from refold.agent.folds import stored_folds
 from refold.agent.sending import Sending
 from refold.agent.standing import Ears, Standing, Wish, look
 from refold.agent.streaming import astreamed, awaited, streamed
+from refold.agent.tail import Tail, page, tail_snapshot
 from refold.agent.tools import HostTool
 from refold.agent.turn import Turn
 from refold.importers.export import export_lines
@@ -280,6 +281,20 @@ class Session:
             desk, ask = self._standing()
             view, _ = open_view(desk, ask, reader)
             return stored_folds(view, desk.notices)
+
+    def tail(self, after: int = 0, limit: int = 100, *, history: bool = False) -> Tail:
+        """The next rows behind seq `after`, at most `limit` of them, for a follower of the session.
+
+        One that is behind may get a snapshot and the rows behind it, where an enabled extension offers one; with
+        `history` it always gets the rows. Raises NotFound.
+        """
+        with self._reading() as reader:
+            desk, ask = self._standing()
+            view, _ = open_view(desk, ask, reader)
+            offered = None if history else tail_snapshot(view, desk.notices)
+            snapshot = offered if offered is not None and after < offered.covers.upto else None
+        start = snapshot.covers.upto if snapshot is not None else after
+        return page(self.sized_rows(start, limit + 1), start, limit, snapshot)
 
     def image_bytes(self, image: Image) -> bytes:
         """The bytes of a picture of this session, stored or made by the extension that owns it. Raises NotFound."""

@@ -16,6 +16,7 @@ HOST: dict[str, tuple[str, str]] = {
     "sessions": ("sessions", "List the sessions."),
     "tree": ("sessions", "Show which session came from which."),
     "show": ("rows", "Show the rows of a session, and where they are folded."),
+    "tail": ("tail", "Follow a session from a row on."),
     "search": ("rows", "Find text in a session."),
     "export": ("rows", "Write a session as JSON lines."),
     "fork": ("sessions", "Make a session that goes on from an earlier row."),

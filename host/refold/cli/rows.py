@@ -61,7 +61,7 @@ def show_command(session: str | None, after: int, limit: int, full: bool, home: 
         print_json(
             {
                 "session": page.session,
-                "rows": [_document(row, tokens) for row, tokens in page.rows],
+                "rows": [row_document(row, tokens) for row, tokens in page.rows],
                 "folds": fold_documents(page.folds),
                 "next_after": page.next_after,
                 "has_more": page.has_more,
@@ -71,7 +71,8 @@ def show_command(session: str | None, after: int, limit: int, full: bool, home: 
         _draw(page, full)
 
 
-def _document(row: Row, tokens: int) -> dict[str, Any]:
+def row_document(row: Row, tokens: int) -> dict[str, Any]:
+    """A row as `--json` shows it."""
     return {
         "seq": row.ref.seq,
         "kind": row.kind,
@@ -95,10 +96,21 @@ def _document(row: Row, tokens: int) -> dict[str, Any]:
 
 
 def _draw(page: _Page, full: bool) -> None:
-    from refold.cli.tables import block, hint, line
+    from refold.cli.tables import hint, line
 
-    boundaries = {fold.covers.upto: fold for fold in page.folds}
-    for row, tokens in page.rows:
+    draw_rows(page.rows, page.folds, full)
+    if not page.rows:
+        line(f"Session {page.session} has no row after {page.after}.")
+    if page.has_more:
+        hint("more", "refold", "show", page.session, "--after", page.next_after)
+
+
+def draw_rows(rows: Sequence[tuple[Row, int]], folds: Sequence[Fold], full: bool) -> None:
+    """Rows for people, oldest first, with the boundaries of folds between them."""
+    from refold.cli.tables import block, line
+
+    boundaries = {fold.covers.upto: fold for fold in folds}
+    for row, tokens in rows:
         what = f"event {row.event}" if row.kind == "event" else row.kind if row.ok else f"{row.kind}, an error"
         about = f"{row.ref.seq:>5}  {what} · turn {row.turn}" + (f" · {tokens:,} tokens" if tokens else "")
         line(about, "bold cyan" if row.kind == "user" else "bold")
@@ -116,10 +128,6 @@ def _draw(page: _Page, full: bool) -> None:
             block(f"[{image.media_type} {image.width}×{image.height}]", indent=7)
         if fold := boundaries.get(row.ref.seq):
             line(f"──── up to here: {fold.label} ({fold.owner}) ────", "yellow")
-    if not page.rows:
-        line(f"Session {page.session} has no row after {page.after}.")
-    if page.has_more:
-        hint("more", "refold", "show", page.session, "--after", page.next_after)
 
 
 def _clipped(text: str) -> tuple[str, int]:

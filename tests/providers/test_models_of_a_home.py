@@ -360,7 +360,21 @@ def test_a_listing_of_another_address_or_a_broken_file_is_not_believed(tmp_path:
     moved = ProviderConfig("p", "openai-chat", "http://127.0.0.1:2/v1")
     assert Listings(tmp_path, _Source(_fails)).models(moved) == {}
     (tmp_path / "listings.json").write_text("{broken")
-    assert Listings(tmp_path, _Source(lambda: [Listed("n", 1)])).models(CONFIG) == {"n": Listed("n", 1)}
+    source = _Source(lambda: [Listed("n", 1)])
+    for _ in range(2):  # it is written anew
+        assert Listings(tmp_path, source).models(CONFIG) == {"n": Listed("n", 1)}
+    assert source.asked == 1
+
+
+def test_listings_of_several_providers_are_read_at_the_same_time(tmp_path: Path) -> None:
+    together = threading.Barrier(3, timeout=5)
+
+    def waits_for_the_others(provider: ProviderConfig) -> Sequence[Listed]:
+        together.wait()
+        return [Listed("m", 200, 20, frozenset({"text"}))]
+
+    _write(tmp_path, {"providers": dict.fromkeys("abc", LOCAL)})
+    assert [each.id for each in Models(tmp_path, waits_for_the_others).all()] == ["a/m", "b/m", "c/m"]
 
 
 # The catalog

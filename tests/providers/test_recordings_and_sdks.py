@@ -11,6 +11,7 @@ from attrs import evolve
 from refold.providers.client import Client
 from refold.providers.decoding import CutOff
 from refold.providers.exchange import Answer, CallDelta, ReasoningDelta, TextDelta, Usage
+from refold.providers.protocols import PROTOCOLS as CODECS
 from refold.providers.protocols import codec
 from refold.providers.provider import ProviderConfig
 from refold.providers.routes import ROUTES
@@ -118,6 +119,10 @@ def test_opaque_items_go_back_unchanged_and_only_to_their_owner(protocol: str) -
         for item in REPLAYED[protocol]:
             secret = item.get("encrypted_content") or item.get("signature") or item["thoughtSignature"]
             assert (secret in wire) is sent
+
+
+def test_every_protocol_can_be_encoded_and_spoken() -> None:
+    assert set(CODECS) == set(ROUTES)
 
 
 def _items(payload: str) -> list[Any]:

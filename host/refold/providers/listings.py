@@ -54,6 +54,11 @@ class Listings:
         self._kept: dict[str, Kept] = {}
         self._reading: dict[str, tuple[threading.Thread, float]] = {}
 
+    def begin(self, provider: ProviderConfig) -> None:
+        """Begins to read the provider's listing if it is due, and waits for nothing."""
+        if self._known(provider).due(self._now()):
+            self._reader(provider)
+
     def models(self, provider: ProviderConfig) -> Mapping[str, Listed]:
         """What the provider lists, by id at the provider; empty when nobody knows (yet)."""
         kept = self._known(provider)
@@ -92,7 +97,9 @@ class Listings:
             kept = Kept(before.address, before.read, self._now(), before.models)
         with self._lock:
             self._kept[provider.name] = kept
-        with contextlib.suppress(RefoldError):  # a home that cannot be written has listings all the same
+        with contextlib.suppress(RefoldError, OSError):  # a home that cannot be written has listings all the same
+            if home_file.read(self._path).fault:
+                self._path.unlink()  # nobody edits this file, and all of it can be read anew
             home_file.update(self._path, lambda sections: sections.update({provider.name: _stored(kept)}))
 
 

@@ -77,6 +77,8 @@ class Models:
         """Every model that the file or a provider's listing names, by id."""
         file = self.file()
         found: dict[str, ResolvedModel] = {}
+        for provider in file.providers.values():  # all at once, so that nobody waits for one behind the other
+            self._listings.begin(provider)
         for name, provider in file.providers.items():
             listed = self._listings.models(provider)
             named = [id.partition("/")[2] for id in file.models if id.partition("/")[0] == name]

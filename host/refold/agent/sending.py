@@ -18,6 +18,7 @@ from refold.agent.turn import applied, compaction_finished
 from refold.prepare import road, snapshot
 from refold.prepare.context import BoundContext
 from refold.prepare.draw import open_view
+from refold.prepare.keep import without_keep
 from refold.prepare.request import Desk, Prepared, Recovered
 from refold.providers.exchange import Answer, Delta, unparsed
 from refold.providers.failures import ProviderError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 
 from attrs import evolve, frozen
@@ -11,6 +11,7 @@ from refold.prepare import checks
 from refold.prepare.assemble import assemble, shown
 from refold.prepare.context import BoundContext, View
 from refold.prepare.head import Head, Pinned, load, pin
+from refold.prepare.keep import with_keep
 from refold.prepare.listen import listen, say
 from refold.prepare.measure import RequestSizing, Size, fixed_tokens, schema, size, unsent_tokens
 from refold.prepare.messages import Sourced
@@ -24,12 +25,14 @@ from refold.transcript import compactions, requests, sessions, state
 from refold.transcript.database import Reader
 from refold.transcript.history import StoredHistory
 from refold.transcript.rows import newest_seq
+from refold.values.contexts import Context
 from refold.values.errors import ProjectionFailed, RefoldError
 from refold.values.inputs import Observation, Projection, Rows, Section
 from refold.values.messages import Request, ToolSpec
 from refold.values.rows import Row, RowRange, SourceRef
 from refold.values.sizes import Window
 from refold.values.tools import ContextBlock
+from refold.values.traits import KNOWN_TOOLS
 
 _fixed_tokens = lru_cache(maxsize=64)(fixed_tokens)
 """System prompts and schemas seldom change, and are the one text that every check would measure again."""
@@ -75,17 +78,30 @@ def open_view(desk: Desk, ask: Ask, reader: Reader) -> tuple[View, Pinned]:
     blocks = [block for each in desk.composition.extensions for block in _blocks(desk, view, each) or ()]
     stored = load(state.head(reader, session.id))
     pinned = pin(stored, Head(ask.head.system, tuple(blocks)), session.compactions, upto)
-    schemas = tuple(schema(tool) for tool in tools_of(desk.composition, ask))
+    schemas = tuple(schema(tool) for tool in tools_of(desk, view, ask))
     fixed = _fixed_tokens(pinned.sent.text(), schemas, sizer)
     return evolve(view, sizing=evolve(sizing, fixed=fixed)), pinned
 
 
-def tools_of(composition: Composition, ask: Ask) -> tuple[ToolSpec, ...]:
-    """The tools of the host app, then those of enabled extensions in registry order; a taken name stays taken."""
+def tools_of(desk: Desk, view: View, ask: Ask) -> tuple[ToolSpec, ...]:
+    """The tools of the host app, then those of enabled extensions in registry order; a taken name stays taken.
+
+    Those that read or search take an optional `keep` while a reducer heeds it.
+    """
     specs = {tool.name: tool for tool in ask.tools}
-    for _, tool in composition.tools:
+    for _, tool in view.composition.tools:
         specs.setdefault(tool.name, ToolSpec(tool.name, tool.description, tool.parameters))
-    return tuple(specs.values())
+    reducers = [each for each in view.composition.extensions if each.reducer is not None]
+    if not any(listen(desk.notices, each.id, "pins", partial(_pins, view, each)) for each in reducers):
+        return tuple(specs.values())
+    known = {**KNOWN_TOOLS, **{tool.name: tool.traits for _, tool in view.composition.tools}, **ask.traits}
+    return tuple(with_keep(spec, known.get(name)) for name, spec in specs.items())
+
+
+def _pins(view: View, extension: Extension) -> bool:
+    """Whether a reducer heeds the wish to keep a result; one without `pins` does not."""
+    pins: Callable[[Context], bool] | None = getattr(extension.reducer, "pins", None)
+    return pins is not None and pins(BoundContext(view, extension))
 
 
 def check(desk: Desk, ask: Ask, reader: Reader) -> Check:
@@ -125,7 +141,7 @@ def draw(desk: Desk, ask: Ask, reader: Reader) -> Drawn:
     projection = with_elisions(bound, elided)
     messages = assemble(view.history, projection.sections, view.model, pinned.notes)
     exact = view.sizing.request(projection.sections) - _unsent(view, projection, messages)
-    tools = tools_of(desk.composition, ask)
+    tools = tools_of(desk, view, ask)
     counted = desk.count(request_of(view, pinned, tools, messages)) if desk.count else None
     held = Size(counted, 0, "count_endpoint", exact) if counted is not None else _size(view, exact)
     return Drawn(view, bound, projection, elided, pinned, tools, messages, held)
@@ -210,7 +226,9 @@ def _size(view: View, estimate: int) -> Size:
     sent = requests.newest(view.reader, view.session)
     if sent is None:
         return Size(0, estimate, "estimate", estimate)
-    return size(estimate, sent.measured, sent.estimated, view.booked, view.compactions)
+    # It is booked as it was estimated before anything was learnt, so that what is learnt since counts on both sides.
+    before = -(-sent.estimated * view.sizing.sizer.learnt_percent // 100)
+    return size(estimate, sent.measured, before, view.booked, view.compactions)
 
 
 def _facts(view: View) -> checks.Facts:

@@ -196,7 +196,11 @@ class FoldPlugin(Protocol):
 
 
 class Reducer(Protocol):
-    """Shortens rows that are shown."""
+    """Shortens rows that are shown.
+
+    A reducer may also have a method `pins(context) -> bool`. While it answers true, the host adds an optional argument
+    `keep` to the tools that read or search; a call with `keep: true` asks that its result stays.
+    """
 
     def reduce(self, context: Context, rows: Sequence[Row], size: int, refused: bool) -> Mapping[SourceRef, str]:
         """The rows to show as one line each.

@@ -46,9 +46,14 @@ def test_replay_and_event_rows_and_rows_without_words_are_left_out() -> None:
     assert text_of(*rows) == ""
 
 
+def test_a_follow_up_is_marked_and_never_reads_as_the_prompt_of_its_turn() -> None:
+    prompt = Row(ref(1), "user", 1, 0, opens=True, text="Read it")
+    assert text_of(prompt, Row(ref(2), "user", 1, 0, text="Read it")) == "[user] Read it\n[user, follow-up] Read it"
+
+
 def test_an_image_is_a_line_about_it_without_bytes_or_key() -> None:
     image = Image("data:image/png;base64,AAAA", "image/png", 800, 600)
-    text = text_of(Row(ref(1), "user", 1, 0, text="See", images=(image,)))
+    text = text_of(Row(ref(1), "user", 1, 0, opens=True, text="See", images=(image,)))
     assert text == "[user] See\n[image image/png 800x600, not shown]"
 
 
@@ -81,7 +86,7 @@ def test_a_repeated_long_line_is_shown_once_and_user_words_are_never_dropped() -
     rows = [
         Row(ref(1), "assistant", 1, 1, text=f"{LONG}\nshort\nshort"),
         Row(ref(2), "assistant", 1, 2, text=f"first\n{LONG}\n{LONG}\nlast"),
-        Row(ref(3), "user", 2, 0, text=LONG),
+        Row(ref(3), "user", 2, 0, opens=True, text=LONG),
     ]
     assert text_of(*rows) == (
         f"[assistant] {LONG}\nshort\nshort\n[assistant] first\n[2 repeated lines left out]\nlast\n[user] {LONG}"

@@ -108,7 +108,8 @@ def _user(row: Row, elided: Mapping[SourceRef, str]) -> _Part:
     shown = _with_images(clipped(text, ENTRY), row.images)
     words = sound(row.text)
     items = tuple(said(words, opening=row.opens and row.turn <= 1))
-    return _Part((Block("user", "user", shown),) if shown.strip() else (), size, items, words)
+    label = "user, follow-up" if row.turn > 0 and not row.opens else "user"
+    return _Part((Block("user", label, shown),) if shown.strip() else (), size, items, words)
 
 
 def _assistant(row: Row, elided: Mapping[SourceRef, str], names: dict[str, str], repeats: _Repeats) -> _Part:

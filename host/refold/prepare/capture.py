@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import orjson
 from attrs import evolve
 
-from refold.prepare.draw import Drawn
+from refold.prepare.draw import Drawn, unsent
 from refold.prepare.inspector import preview, render
 from refold.prepare.messages import Sourced
 from refold.prepare.request import Check
@@ -48,6 +48,8 @@ def capture(
         compaction=view.compactions,
         compacted=compacted,
         estimated=drawn.size.tokens,
+        size_source=drawn.size.source,
+        counted=drawn.size.measured,
         before_items=len(view.history.range),
         after_items=sum(len(part) for part in drawn.messages),
         parts=parts,
@@ -154,7 +156,7 @@ def _section_part(drawn: Drawn, section: Section, sourced: Sequence[Sourced]) ->
         items=len(messages),
         bytes=len(text.encode("utf-8", "surrogatepass")),
         characters=len(text),
-        tokens=drawn.view.sizing.section(section),
+        tokens=drawn.view.sizing.section(section) - unsent(drawn.view, [section], [sourced]),
         preview=preview(text[:_PREVIEWED]),
         inputs=tuple(Replay(part.owner, "") if isinstance(part, Replay) else part for part in section.inputs),
         covers=section.covers or shown,

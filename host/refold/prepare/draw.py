@@ -140,7 +140,7 @@ def draw(desk: Desk, ask: Ask, reader: Reader) -> Drawn:
     elided = _reduce(desk, ask, view, bound, before)
     projection = with_elisions(bound, elided)
     messages = assemble(view.history, projection.sections, view.model, pinned.notes)
-    exact = view.sizing.request(projection.sections) - _unsent(view, projection, messages)
+    exact = view.sizing.request(projection.sections) - unsent(view, projection.sections, messages)
     tools = tools_of(desk, view, ask)
     counted = desk.count(request_of(view, pinned, tools, messages)) if desk.count else None
     held = Size(counted, 0, "count_endpoint", exact) if counted is not None else _size(view, exact)
@@ -180,7 +180,7 @@ def _reduce(desk: Desk, ask: Ask, view: View, projection: Projection, before: in
     if not reducers and not ask.elided:
         return {}
     strategy = _elided_by_strategy(projection)
-    rows = [row for row in shown_rows(view, projection) if row.ref.seq not in strategy]
+    rows = [row for row in shown_rows(view, projection.sections) if row.ref.seq not in strategy]
     on_view = {row.ref.seq for row in rows}
     forced = {seq: text for seq, text in ask.elided.items() if seq in on_view}
     rows = [row for row in rows if row.ref.seq not in forced]
@@ -207,9 +207,9 @@ def _blocks(desk: Desk, view: View, extension: Extension) -> Sequence[ContextBlo
     )
 
 
-def shown_rows(view: View, projection: Projection) -> list[Row]:
-    """The rows on view, oldest first, as they are shown."""
-    parts = [part for section in projection.sections for part in section.inputs if isinstance(part, Rows)]
+def shown_rows(view: View, sections: Sequence[Section]) -> list[Row]:
+    """The rows on view in these sections, oldest first, as they are shown."""
+    parts = [part for section in sections for part in section.inputs if isinstance(part, Rows)]
     return [row for part in parts for row in shown(view.history, part)]
 
 
@@ -218,8 +218,9 @@ def _elided_by_strategy(projection: Projection) -> set[int]:
     return {seq for part in parts for seq in part.elide}
 
 
-def _unsent(view: View, projection: Projection, messages: Sequence[Sequence[Sourced]]) -> int:
-    return unsent_tokens(shown_rows(view, projection), [each for part in messages for each in part], view.history)
+def unsent(view: View, sections: Sequence[Section], messages: Sequence[Sequence[Sourced]]) -> int:
+    """Tokens of rows that these sections show and their messages do not hold."""
+    return unsent_tokens(shown_rows(view, sections), [each for part in messages for each in part], view.history)
 
 
 def _size(view: View, estimate: int) -> Size:

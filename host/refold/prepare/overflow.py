@@ -4,20 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from attrs import frozen
+
 from refold.prepare.draw import Drawn, shown_rows
 from refold.sizing.estimate import row_tokens
 from refold.values.rows import Row, RowRange, SourceRef
 
 
-def elide_oldest(drawn: Drawn, limit: int | None) -> dict[int, str]:
-    """Results to show as one line each (seq to text), until the request measures at most `limit` tokens.
+@frozen
+class Figures:
+    """What a refusal said, in the provider's tokens: its limit, and what it counted; None: it did not say."""
+
+    limit: int | None = None
+    counted: int | None = None
+
+
+def recovery_limit(window: int | None, figures: Figures, estimate: int) -> int | None:
+    """The size to get under, in tokens as they are estimated here; None: nobody said.
+
+    When the provider counted more than was estimated, its limit shrinks by the same factor; one that counts less than
+    the estimate is not believed. Never above what was just refused.
+
+    >>> recovery_limit(None, Figures(limit=8_000, counted=10_000), estimate=5_000)
+    4000
+    """
+    known = [] if window is None else [window]
+    limit, counted = figures.limit, figures.counted
+    if limit is not None and limit > 0:
+        known.append(limit * estimate // counted if counted and counted > estimate > 0 else limit)
+    return min(*known, estimate) if known else None
+
+
+def elide_oldest(drawn: Drawn, limit: int | None, reserve: int = 0) -> dict[int, str]:
+    """Results to show as one line each (seq to text), until the request leaves `reserve` of `limit` tokens free.
 
     Only results of the newest turn are taken, oldest first, and never those of its newest step: the model has not
-    read them yet. Without a known limit all of them are taken.
+    read them yet. All of them are taken without a limit, and under one that the refused request keeps already: how
+    far the estimate is off is unknown then.
     """
-    excess = None if limit is None else drawn.size.tokens - limit
+    size, excess = drawn.size.tokens, None
+    if limit is not None and limit < size:
+        excess = size - max(limit // 2, limit - reserve)
     elided: dict[int, str] = {}
-    for row in _candidates(shown_rows(drawn.view, drawn.projection)):
+    for row in _candidates(shown_rows(drawn.view, drawn.projection.sections)):
         if excess is not None and excess <= 0:
             break
         text = _placeholder(row)

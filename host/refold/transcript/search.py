@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from refold.transcript.database import Reader
-from refold.transcript.encoding import FOLDING_FULL, FOLDING_NUL, FOLDING_PLAIN, FOLDING_SIMPLE
+from refold.transcript.encoding import FOLDING_FULL, FOLDING_NUL, FOLDING_PLAIN, FOLDING_SIMPLE, legible
 from refold.transcript.sessions import find
 from refold.values.errors import NotFound, Refused
 from refold.values.rows import RowRange
@@ -49,7 +49,7 @@ def search(
         if within.session != session:
             raise NotFound(f"rows of session {within.session} are not in session {session}; nothing was searched")
         after, upto = max(after, within.after), within.upto
-    needle = text.casefold()
+    needle = legible(text).casefold()
     hits: list[Hit] = []
     if limit <= 0 or after >= upto:
         return hits

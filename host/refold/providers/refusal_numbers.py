@@ -12,11 +12,11 @@ _MOST = 1_000_000_000  # beyond it a figure is no count of tokens
 _N = r"(?<!\d)(\d[\d,]{0,15})"
 
 
-def _patterns(*words: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(each.replace("N", _N), re.IGNORECASE) for each in words)
+def _patterns(*words: str) -> tuple[str, ...]:
+    return tuple(each.replace("N", _N) for each in words)
 
 
-_SUM = re.compile(rf"{_N} \+ {_N} > {_N}")
+_SUM = rf"{_N} \+ {_N} > {_N}"
 
 _LIMITS = _patterns(
     r"maximum (?:context|prompt) length (?:is|of) N",
@@ -95,7 +95,7 @@ _CAPS = _patterns(
     r"maximum (?:value|of|is) ?N",
 )
 
-_RATES = re.compile(rf"limit:? {_N}\D{{1,40}}requested:? {_N}", re.IGNORECASE)
+_RATES = rf"limit:? {_N}\D{{1,40}}requested:? {_N}"
 
 
 @frozen
@@ -116,7 +116,7 @@ def of_window(text: str) -> Numbers:
     >>> of_window("prompt is too long: 210000 tokens > 200000 maximum")
     Numbers(limit=200000, requested=210000, floor=False, output=None)
     """
-    if found := _SUM.search(text):
+    if found := re.search(_SUM, text):
         prompt, output, limit = (_number(each) for each in found.groups())
         if prompt and output and limit:
             return Numbers(limit, prompt + output, output=output)
@@ -132,21 +132,21 @@ def of_window(text: str) -> Numbers:
 
 def of_rate(text: str) -> Numbers:
     """The numbers of a rate limit in tokens: what the account may use at once, and what was asked."""
-    found = _RATES.search(text)
+    found = re.search(_RATES, text, re.IGNORECASE)
     return Numbers(_number(found[1]), _number(found[2])) if found else Numbers()
 
 
 def of_output_cap(text: str) -> Numbers:
     """The most output that the model gives, when the refusal says so."""
     for pattern in _CAPS:
-        if found := pattern.search(text):
+        if found := re.search(pattern, text, re.IGNORECASE):
             return Numbers(_number(found[found.lastindex or 1]))
     return Numbers()
 
 
-def _all(patterns: Iterable[re.Pattern[str]], text: str) -> Iterator[int]:
+def _all(patterns: Iterable[str], text: str) -> Iterator[int]:
     for pattern in patterns:
-        for found in pattern.finditer(text):
+        for found in re.finditer(pattern, text, re.IGNORECASE):
             if value := _number(found[1]):
                 yield value
 

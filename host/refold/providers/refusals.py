@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from typing import Literal
 
 from attrs import frozen
@@ -106,82 +105,71 @@ _CODES: dict[str, RefusalKind] = {
 
 _SPEAKS_OF_SIZE = frozenset({0, 200, 400, 404, 413, 422})
 
-_QUOTA = re.compile(
+_QUOTA = (
     r"insufficient.?(?:quota|balance|credit)|exceeded your current quota|billing|credit balance|usage_limit_reached"
-    r"|usage_not_included|extra usage is required|payment required",
-    re.IGNORECASE,
+    r"|usage_not_included|extra usage is required|payment required"
 )
-_RATE = re.compile(
+_RATE = (
     r"rate.?limit|per[ -]?(?:minute|min|day|hour)\b|\b[tr]p[md]\b|too many requests|throttl|quota|please wait"
-    r"|in the last minute",
-    re.IGNORECASE,
+    r"|in the last minute"
 )
-_ONE_VALUE = re.compile(r"(?:string|array)_above_max_length|string too long|array too long", re.IGNORECASE)
-_BYTES = re.compile(
+_ONE_VALUE = r"(?:string|array)_above_max_length|string too long|array too long"
+_BYTES = (
     r"maximum allowed number of bytes|(?:request )?entity too large|payload size exceeds|payload too large"
-    r"|\d bytes > \d|exceeds? (?:the maximum (?:allowed )?size|\d+ ?MB)|maximum request size",
-    re.IGNORECASE,
+    r"|\d bytes > \d|exceeds? (?:the maximum (?:allowed )?size|\d+ ?MB)|maximum request size"
 )
-_TOO_LARGE = re.compile(
-    "|".join(
-        (
-            r"context_length_exceeded",
-            r"exceed_context_size_error",
-            r"contextwindowexceeded",
-            r"maximum context length",
-            r"maximum prompt length",
-            r"maximum input length is \d",
-            r"exceed(?:s|ed)? the (?:available |model's )?(?:maximum )?context (?:size|window|length)",
-            r"exceed(?:s|ed)? (?:the )?max(?:imum)? context",
-            r"context window (?:limit )?exceed",
-            r"context size has been exceeded",
-            r"exceed context limit",
-            r"context limit is \d",
-            r"longer than the (?:model's context length|maximum model length|context length)",
-            r"prompt (?:is )?too long",
-            r"prompt exceeds max",
-            r"input is too long",
-            r"input too long",
-            r"request too long: [\d,]+ input tokens",
-            r"input tokens exceed the configured limit",
-            r"input tokens over the limit",
-            r"exceeds the maximum number of tokens allowed",
-            r"exceeded model token limit",
-            r"prompt token count of [\d,]+ exceeds",
-            r"prompt tokens \([\d,]+\) exceed",
-            r"larger context length",
-            r"keep (?:from the initial prompt|the first [\d,]+ tokens)",
-            r"context length (?:of|is) only \d",
-            r"reduce the length of (?:the|your) (?:messages|prompt|input)",
-            r"too large for model with [\d,]+ maximum context",
-            r"current length is [\d,]+ while limit is",
-            r"range of input length should be",
-            r"number of tokens in the prompt exceeds",
-            r"size limit exceeded by [\d,]+ tokens",
-            r"`inputs` (?:tokens \+|must have less than)",
-            r"configured context size",
-            r"input length \(?[\d,]+\)? exceeds",
-            r"input length .{0,40}exceeds .{0,40}context length",
-        )
-    ),
-    re.IGNORECASE,
+_TOO_LARGE = "|".join(
+    (
+        r"context_length_exceeded",
+        r"exceed_context_size_error",
+        r"contextwindowexceeded",
+        r"maximum context length",
+        r"maximum prompt length",
+        r"maximum input length is \d",
+        r"exceed(?:s|ed)? the (?:available |model's )?(?:maximum )?context (?:size|window|length)",
+        r"exceed(?:s|ed)? (?:the )?max(?:imum)? context",
+        r"context window (?:limit )?exceed",
+        r"context size has been exceeded",
+        r"exceed context limit",
+        r"context limit is \d",
+        r"longer than the (?:model's context length|maximum model length|context length)",
+        r"prompt (?:is )?too long",
+        r"prompt exceeds max",
+        r"input is too long",
+        r"input too long",
+        r"request too long: [\d,]+ input tokens",
+        r"input tokens exceed the configured limit",
+        r"input tokens over the limit",
+        r"exceeds the maximum number of tokens allowed",
+        r"exceeded model token limit",
+        r"prompt token count of [\d,]+ exceeds",
+        r"prompt tokens \([\d,]+\) exceed",
+        r"larger context length",
+        r"keep (?:from the initial prompt|the first [\d,]+ tokens)",
+        r"context length (?:of|is) only \d",
+        r"reduce the length of (?:the|your) (?:messages|prompt|input)",
+        r"too large for model with [\d,]+ maximum context",
+        r"current length is [\d,]+ while limit is",
+        r"range of input length should be",
+        r"number of tokens in the prompt exceeds",
+        r"size limit exceeded by [\d,]+ tokens",
+        r"`inputs` (?:tokens \+|must have less than)",
+        r"configured context size",
+        r"input length \(?[\d,]+\)? exceeds",
+        r"input length .{0,40}exceeds .{0,40}context length",
+    )
 )
-_MANY_TOKENS = re.compile(r"too many tokens", re.IGNORECASE)
-_OUT_OF_ROOM = re.compile(r"context size has been exceeded", re.IGNORECASE)
-_OUTPUT_CAP = re.compile(
+_MANY_TOKENS = r"too many tokens"
+_OUT_OF_ROOM = r"context size has been exceeded"
+_OUTPUT_CAP = (
     r"(?:max_(?:completion_|output_|new_)?tokens|maxOutputTokens)\W.{0,80}?"
     r"(?:too large|must be|valid range|supported range|maximum|> ?\d|at most|less than)"
     r"|range of max\w*tokens is"
-    r"|supports? at most [\d,]+ (?:completion|output) tokens",
-    re.IGNORECASE | re.DOTALL,
+    r"|supports? at most [\d,]+ (?:completion|output) tokens"
 )
 # A server's own trouble with what was sent, told as a failure of the server: asking again changes nothing.
-_TEMPLATE = re.compile(
-    r"image input is not supported|jinja|chat.template|roles must alternate|system message must be", re.IGNORECASE
-)
-_SECONDS = re.compile(
-    r'(?:try again in|retry(?:delay|_after)"?:?|retry in) ?"?([\d.]+) ?(ms|s\b|seconds?)', re.IGNORECASE
-)
+_TEMPLATE = r"image input is not supported|jinja|chat.template|roles must alternate|system message must be"
+_SECONDS = r"(?:try again in|retry(?:delay|_after)\"?:?|retry in) ?\"?([\d.]+) ?(ms|s\b|seconds?)"
 
 
 def classify(status: int, code: str, text: str, headers: Mapping[str, str]) -> Refusal:
@@ -233,34 +221,39 @@ def one_line(text: str, limit: int = WORDS) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
+def _says(words: str, text: str) -> re.Match[str] | None:
+    """Patterns are compiled when the first refusal comes: most programs never see one."""
+    return re.search(words, text, re.IGNORECASE | re.DOTALL)
+
+
 def _kind(status: int, codes: frozenset[str] | set[str], text: str) -> RefusalKind:
     if codes & _TYPED:
         return "too_large"
     if status == 429:
-        waits = _SECONDS.search(text)
-        return "quota" if _QUOTA.search(text) and not waits else "rate"
+        waits = _says(_SECONDS, text)
+        return "quota" if _says(_QUOTA, text) and not waits else "rate"
     if status in _SPEAKS_OF_SIZE:
         if (found := _by_words(status, text)) is not None:
             return found
         if status in (0, 200):
             return next((kind for typed, kind in _CODES.items() if typed in codes), "other")
     if status >= 500:
-        if _OUT_OF_ROOM.search(text):
+        if _says(_OUT_OF_ROOM, text):
             return "too_large"
-        return "malformed" if _TEMPLATE.search(text) else "overloaded"
+        return "malformed" if _says(_TEMPLATE, text) else "overloaded"
     return _by_status(status, text)
 
 
 def _by_words(status: int, text: str) -> RefusalKind | None:
-    if _RATE.search(text):
-        return "quota" if _QUOTA.search(text) else "rate"
-    if _ONE_VALUE.search(text):
+    if _says(_RATE, text):
+        return "quota" if _says(_QUOTA, text) else "rate"
+    if _says(_ONE_VALUE, text):
         return "malformed"
-    if _BYTES.search(text):
+    if _says(_BYTES, text):
         return "too_many_bytes"
-    if _TOO_LARGE.search(text) or (status in (400, 422) and _MANY_TOKENS.search(text)):
+    if _says(_TOO_LARGE, text) or (status in (400, 422) and _says(_MANY_TOKENS, text)):
         return "too_large"
-    if _OUTPUT_CAP.search(text):
+    if _says(_OUTPUT_CAP, text):
         return "output_cap"
     return None
 
@@ -272,7 +265,7 @@ def _by_status(status: int, text: str) -> RefusalKind:
         case 402:
             return "quota"
         case 403:
-            return "quota" if _QUOTA.search(text) else "rate" if _RATE.search(text) else "auth"
+            return "quota" if _says(_QUOTA, text) else "rate" if _says(_RATE, text) else "auth"
         case 404:
             return "not_found"
         case 408 | 425:
@@ -280,13 +273,15 @@ def _by_status(status: int, text: str) -> RefusalKind:
         case 413:
             return "too_many_bytes"
         case 400 | 422:
-            return "quota" if _QUOTA.search(text) else "malformed"
+            return "quota" if _says(_QUOTA, text) else "malformed"
         case _:
             return "other"
 
 
 def _retry_after(headers: Mapping[str, str], text: str) -> float | None:
     """Seconds, from a header or the words. A date is taken from the same answer's own clock."""
+    from email.utils import parsedate_to_datetime
+
     try:
         if (value := headers.get("retry-after-ms")) is not None:
             return max(0.0, float(value) / 1000)
@@ -297,7 +292,7 @@ def _retry_after(headers: Mapping[str, str], text: str) -> float | None:
             return max(0.0, (at - now).total_seconds())
     except (ValueError, TypeError):
         pass
-    if found := _SECONDS.search(text):
+    if found := _says(_SECONDS, text):
         try:
             return float(found[1]) / (1000 if found[2].lower() == "ms" else 1)
         except ValueError:

@@ -8,6 +8,7 @@ from refold.agent.host import Host
 from refold.agent.session import Session
 from refold.prepare.context import BoundContext
 from refold.prepare.draw import open_view
+from refold.prepare.overflow import Figures
 from refold.prepare.request import Prepared
 from refold.prepare.road import recover
 from refold.values.inputs import Projection
@@ -44,7 +45,7 @@ def refuse(session: Session, window: int | None, limit: int) -> Prepared:
     """The request to ask again with, after a provider refused the last one as larger than `limit` tokens."""
     with session.host.registry.running():
         desk, ask = session._standing(window)
-        return recover(desk, ask, limit).prepared
+        return recover(desk, ask, Figures(limit)).prepared
 
 
 def strategy_package(host: Host) -> str:

@@ -12,16 +12,18 @@ from attrs import frozen
 from refold.agent.tools import HostTool
 from refold.testing.summarizer import Mood
 from refold.values.rows import Call, Image, Replay, Row, SourceRef
+from refold.values.tools import ToolTraits
+from refold.values.traits import KNOWN_TOOLS
 
 _NEW = SourceRef("", 0)
 
 SYSTEM = "You look after a folder of files."
 
 TOOLS = tuple(
-    HostTool(name, f"Does {name}.", {"type": "object", "properties": {"path": {"type": "string"}}}, call=str)
-    for name in ("read", "grep", "bash", "note_of_nobody")
+    HostTool(name, f"Does {name}.", {"type": "object", "properties": {"path": {"type": "string"}}}, str, traits)
+    for name, traits in [(name, KNOWN_TOOLS[name]) for name in ("read", "grep", "bash")] + [("note", ToolTraits())]
 )
-"""Tools of several traits; the last one is known to nobody."""
+"""Tools of several traits; of the last one nothing is known."""
 
 
 @frozen

@@ -115,7 +115,7 @@ def test_the_tail_may_hold(name: str) -> None:
     assert plan.tail_budget(demand, Window(window, "test"), RollingSettings(), history, fixed) == expected
 
 
-@pytest.mark.parametrize("moods", [("fails",), ("rejects",), ("empty",), ("too_long",), ("good", "fails")])
+@pytest.mark.parametrize("moods", [("fails",), ("rejects",), ("empty",), ("too_large",), ("good", "fails")])
 def test_a_failure_in_any_chunk_leaves_everything_as_it_was(
     session: Session, turns: Turns, host: Host, summarizer: ScriptedSummarizer, moods: tuple[Mood, ...]
 ) -> None:

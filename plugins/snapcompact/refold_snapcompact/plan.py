@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from attrs import frozen
 from refold import Demand, Model, Window
@@ -74,22 +75,24 @@ def budget(model: Model, window: Window, settings: SnapcompactSettings, page_tok
     return Budget(pages, source, images, reserved)
 
 
-def select(count: int, most: int) -> Selection:
-    """The pages to show: all, else the first and the newest.
+def selections(count: int, most: int) -> Iterator[Selection]:
+    """The pages that may be shown, the largest choice first: all, else the first and the newest, at most `most`.
 
-    Pages leave a quarter of `most` at a time. So the pages behind the first stay the same for several compactions, and
-    with them what a provider has cached.
+    From choice to choice pages leave a quarter of `most` at a time, and where they have left once they have left for
+    any larger `count` too. So the pages behind the first stay the same for several compactions, and with them what a
+    provider has cached.
 
-    >>> select(30, 8).pages, select(31, 8).pages
-    ((0, 23, 24, 25, 26, 27, 28, 29), (0, 25, 26, 27, 28, 29, 30))
+    >>> [next(selections(count, 8)).pages for count in (30, 31)]
+    [(0, 23, 24, 25, 26, 27, 28, 29), (0, 25, 26, 27, 28, 29, 30)]
     """
-    if count <= most:
-        return Selection(count, count > 0, min(1, count))
-    if most < 2:
-        return Selection(count, False, count - 1)
-    batch = max(1, most // 4)
-    left = -(-(count - most) // batch) * batch
-    return Selection(count, True, min(1 + left, count - 1))
+    if most >= 2:
+        batch = max(1, most // 4)
+        left = -(-max(0, count - most) // batch) * batch
+        for after in range(1 + left, max(count, 2), batch):
+            yield Selection(count, count > 0, min(after, count))
+        if count > 1:
+            yield Selection(count, True, count - 1)
+    yield Selection(count, False, max(0, count - 1))
 
 
 def crowded(shown: int, pictures: int, limits: Budget) -> int:

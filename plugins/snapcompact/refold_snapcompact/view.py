@@ -10,7 +10,7 @@ from refold_snapcompact_memory.archive import Archive
 
 from refold_snapcompact import captions, frames
 from refold_snapcompact.layout import Page, Span, page, spans
-from refold_snapcompact.plan import INLINE_BYTES, Budget, Selection, budget, crowded, select
+from refold_snapcompact.plan import INLINE_BYTES, Budget, Selection, budget, crowded, selections
 from refold_snapcompact.settings import SnapcompactSettings
 from refold_snapcompact.shapes import Shape, affordable, shape_for
 
@@ -43,15 +43,16 @@ def view(context: Context, archive: Archive, tail: RowRange) -> View | None:
     full = context.sizing.image(shape.width, shape.height(shape.rows))
     limits = budget(context.model, context.window, settings, full)
     all_spans = spans(context, archive, shape)
-    most = limits.pages
-    while True:
-        selection = select(len(all_spans), most)
-        pages = [page(context, archive, shape, at + 1, all_spans[at]) for at in selection.pages]
+    known: dict[int, Page] = {}
+    for selection in selections(len(all_spans), limits.pages):
+        for at in selection.pages:
+            if at not in known:
+                known[at] = page(context, archive, shape, at + 1, all_spans[at])
+        pages = [known[at] for at in selection.pages]
         sizes = frames.sizes(context, pages)
         total = sum(sizes[each.digest] for each in pages)
-        if base64_bytes(total) <= INLINE_BYTES or most == 1:
+        if base64_bytes(total) <= INLINE_BYTES:
             break
-        most -= max(1, most // 8)
     away = crowded(len(pages), len(context.history.images(tail)), limits)
     shown = _without(pages, away, selection.first)
     return View(

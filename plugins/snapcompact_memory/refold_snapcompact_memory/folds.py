@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from refold import Context, Fold, History
 
 from refold_snapcompact_memory.archive import Part, load
 
-HEAD = (
-    "[archive of rows {first}-{last}: the conversation as it was, written out; "
-    "transcript_grep and transcript_read reach the rows themselves]"
-)
+HEAD = "[rows {first}-{last} of this conversation, written out; transcript_read {first} reads them word for word]"
+
+_CONTINUED = re.compile(r"\n(?!¶)")
 
 
 class ArchiveFolds:
@@ -32,4 +32,6 @@ class ArchiveFolds:
 def _fold(part: Part, text: str) -> Fold:
     first, last = part.covers.after + 1, part.covers.upto
     head = HEAD.format(first=first, last=last)
-    return Fold("snapcompact", f"rows-{first}-{last}", f"archived rows {first}-{last}", f"{head}\n{text}", part.covers)
+    # Indented, a line of a row can pass neither for an entry nor for a mark of whoever reads the fold.
+    inert = _CONTINUED.sub("\n ", text)
+    return Fold("snapcompact", f"rows-{first}-{last}", f"archived rows {first}-{last}", f"{head}\n{inert}", part.covers)

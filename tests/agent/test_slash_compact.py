@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from refold import Refused
-from refold.agent.recovery import overflow_message, recovery_limit
+from refold.agent.recovery import overflow_message, revealed_window
 from refold.agent.slash import CompactCommand, match_model, parse_compact
 from refold.agent.tools import capped
+from refold.prepare.overflow import Figures, recovery_limit
 from refold.values.sizes import Window
 
 STRATEGIES = ["rolling", "lcm"]
@@ -77,15 +78,28 @@ LIMITS = [
 def test_the_limit_to_get_under_is_in_local_tokens_and_below_what_was_refused(
     window: int | None, limit: int | None, counted: int | None, estimate: int, expected: int | None
 ) -> None:
-    assert recovery_limit(window, limit, counted, estimate) == expected
+    assert recovery_limit(window, Figures(limit, counted), estimate) == expected
+
+
+REVEALED = [
+    (Figures(8_192, 9_000), 5_000, 8_192),
+    (Figures(8_192, 9_000), 12_000, 8_192),
+    (Figures(8_192), 5_000, 5_000),
+    (Figures(None, 9_000), 5_000, 9_000),
+    (Figures(), 5_000, 5_000),
+]
+
+
+@pytest.mark.parametrize(("said", "estimate", "window"), REVEALED)
+def test_a_refusal_reveals_a_window_below_what_was_refused(said: Figures, estimate: int, window: int) -> None:
+    assert revealed_window(said, estimate) == window
 
 
 def test_the_final_error_has_the_figures_the_advice_and_the_providers_words() -> None:
     text = overflow_message(
         estimate=9_000,
         window=Window(10_000, "catalog"),
-        limit=8_192,
-        counted=9_500,
+        said=Figures(8_192, 9_500),
         retried=True,
         words="prompt is too long",
     )
@@ -100,7 +114,7 @@ def test_the_final_error_has_the_figures_the_advice_and_the_providers_words() ->
         assert words in text
     assert text.endswith(": prompt is too long")
     assert "()" not in overflow_message(
-        estimate=1, window=Window(None, "unknown"), limit=None, counted=None, retried=False, words="x"
+        estimate=1, window=Window(None, "unknown"), said=Figures(), retried=False, words="x"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from refold.providers.client import Client
 from refold.providers.exchange import Answer
@@ -25,11 +25,15 @@ Record = Callable[[str, Request, Answer | None, str], object]
 
 @frozen(eq=False)
 class ModelSummarizer:
-    """A `Summarizer` that asks one model. No tools are offered, and pictures never reach it."""
+    """A `Summarizer` that asks one model. No tools are offered, and pictures never reach it.
+
+    `reasoning` is the level that somebody wants; a model that takes none is asked again at its own.
+    """
 
     resolved: ResolvedModel
     client: Client
     record: Record
+    reasoning: str | None = None
 
     @property
     def name(self) -> str:
@@ -43,19 +47,9 @@ class ModelSummarizer:
         most = self.resolved.max_output
         room = 2 * limit + OUTPUT_ROOM
         output = room if most is None else min(most, room)
-        request = Request(self.resolved.model, prompt.system(), (), (UserMessage(prompt.user()),), output)
-        try:
-            answer = self.client.ask(request, _no_pictures, cancelled=lambda: _over(deadline))
-        except Cancelled as error:
-            self.record(self.name, request, None, "cancelled")
-            deadline.check()
-            raise Stopped(str(error)) from error
-        except ProviderError as error:
-            self.record(self.name, request, None, error.refusal.kind)
-            if error.refusal.kind in ("too_large", "too_many_bytes"):
-                raise TooLarge(f"{self.name}: {error}", error.refusal.limit) from error
-            raise SummaryFailed(f"{self.name}: {error}") from error
-        self.record(self.name, request, answer, "ok")
+        messages = (UserMessage(prompt.user()),)
+        request = Request(self.resolved.model, prompt.system(), (), messages, output, self.reasoning)
+        answer = self._ask(request, deadline)
         return Reply(
             answer.text,
             _stop(answer),
@@ -65,6 +59,23 @@ class ModelSummarizer:
             cached_tokens=answer.usage.cached_tokens,
             output_tokens=answer.usage.output_tokens,
         )
+
+    def _ask(self, request: Request, deadline: Deadline) -> Answer:
+        try:
+            answer = self.client.ask(request, _no_pictures, cancelled=lambda: _over(deadline))
+        except Cancelled as error:
+            self.record(self.name, request, None, "cancelled")
+            deadline.check()
+            raise Stopped(str(error)) from error
+        except ProviderError as error:
+            self.record(self.name, request, None, error.refusal.kind)
+            if error.refusal.kind == "malformed" and request.reasoning is not None:
+                return self._ask(evolve(request, reasoning=None), deadline)
+            if error.refusal.kind in ("too_large", "too_many_bytes"):
+                raise TooLarge(f"{self.name}: {error}", error.refusal.limit) from error
+            raise SummaryFailed(f"{self.name}: {error}") from error
+        self.record(self.name, request, answer, "ok")
+        return answer
 
 
 def _stop(answer: Answer) -> Stop:

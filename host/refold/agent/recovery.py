@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+from refold.prepare.overflow import Figures
+from refold.providers.refusals import Refusal
 from refold.values.sizes import Window
 
 
-def recovery_limit(window: int | None, limit: int | None, counted: int | None, estimate: int) -> int | None:
-    """The size to get under, in tokens as they are estimated here; None: nobody said.
+def figures(refusal: Refusal) -> Figures:
+    """What a refusal says of tokens; one that counts bytes says nothing of them."""
+    if refusal.kind != "too_large":
+        return Figures()
+    counted = refusal.requested
+    if counted is not None:
+        counted = None if refusal.requested_is_floor else counted - (refusal.requested_output or 0)
+    return Figures(refusal.limit, counted)
 
-    `limit` and `counted` are the provider's figures. When it counted more than was estimated, its limit shrinks by the
-    same factor; one that counts less than the estimate is not believed. Never above what was just refused.
 
-    >>> recovery_limit(None, limit=8_000, counted=10_000, estimate=5_000)
-    4000
+def revealed_window(said: Figures, estimate: int) -> int:
+    """The window that a refusal of a request of `estimate` tokens reveals: what the session is held to from now on.
+
+    In the provider's tokens when it counted more than was estimated here; then its count corrects later estimates. A
+    limit that the estimate keeps already cannot be all, so the window is below what was refused.
+
+    >>> revealed_window(Figures(8_192, 9_000), 5_000), revealed_window(Figures(8_192), 5_000)
+    (8192, 5000)
     """
-    known = [] if window is None else [window]
-    if limit is not None and limit > 0:
-        scaled = limit * estimate // counted if counted and counted > estimate > 0 else limit
-        known.append(scaled)
-    return min(*known, estimate) if known else None
+    counted = said.counted or 0
+    refused = max(counted, estimate)
+    return min(said.limit, refused) if said.limit else refused
 
 
-def overflow_message(
-    *, estimate: int, window: Window, limit: int | None, counted: int | None, retried: bool, words: str
-) -> str:
+def overflow_message(*, estimate: int, window: Window, said: Figures, retried: bool, words: str) -> str:
     """The final error of a turn that does not fit: the figures, what to do, the provider's own words."""
+    limit, counted = said.limit, said.counted
     facts = [f"refold estimated about {estimate:,} tokens"]
     if window.tokens is not None:
         facts.append(f"the window is {window.tokens:,} tokens ({window.source})")

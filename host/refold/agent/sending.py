@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field
 
 from refold.agent import events
 from refold.agent.compact_tool import COMPACT_TOOL, compact_tool_spec
-from refold.agent.events import Event
+from refold.agent.hearing import Emit, Hearing
+from refold.agent.recovery import figures, revealed_window
 from refold.agent.standing import Ears, Standing, Wish
 from refold.agent.tools import HostTool, Returned, capped
-from refold.agent.turn import applied, compaction_finished
 from refold.prepare import road, snapshot
 from refold.prepare.context import BoundContext
 from refold.prepare.draw import open_view
 from refold.prepare.keep import without_keep
+from refold.prepare.measure import message_tokens
 from refold.prepare.request import Desk, Prepared, Recovered
 from refold.providers.exchange import Answer, Delta, unparsed
 from refold.providers.failures import ProviderError
+from refold.providers.refusals import Refusal
+from refold.sizing.sizer import Sizer
 from refold.transcript import limits, requests, rows, state
 from refold.transcript.append import append
 from refold.transcript.leases import Lease
 from refold.values.errors import RefoldError
-from refold.values.messages import Request, ToolSpec
-from refold.values.outcome import Applied, Demand
+from refold.values.messages import Message, Request, ToolSpec
+from refold.values.outcome import Applied
 from refold.values.rows import Call, Row, SourceRef
 
 if TYPE_CHECKING:
@@ -35,6 +38,9 @@ if TYPE_CHECKING:
     from refold.registry.composition import Composition
     from refold.registry.contributions import Extension
     from refold.values.tools import Tool
+
+LEAST_OUTPUT = 512
+"""Tokens that an answer may take however full the window is."""
 
 NO_APPROVAL = "[not executed: this call needs approval, and it was not given]"
 
@@ -49,6 +55,7 @@ class Sending:
     read_only: bool = False
     _refused: bool = field(default=False, init=False)
     _elided: dict[int, str] = field(factory=dict, init=False)
+    _standing: Standing | None = field(default=None, init=False)
 
     @property
     def recovers(self) -> bool:
@@ -65,29 +72,29 @@ class Sending:
         with self.session.host.database.read() as reader:
             return rows.open_calls(reader, self.session.id)
 
-    def prepare(self, emit: Callable[[Event], object]) -> Prepared:
+    def prepare(self, emit: Emit) -> Prepared:
         self.lease.renew()
-        hearing = _Hearing(emit)
-        standing = self._look(hearing)
-        turn = self.session.newest_turn()
-        prepared = road.prepare(self._counting(standing), standing.ask, resting=self.session.rests(turn))
-        if prepared.rests:
-            self.session.rest(turn)
-        self._tell(prepared, hearing, emit)
+        hearing = Hearing(emit)
+        standing = self._standing = self._look(hearing)
+        turn, memory = self.session.newest_turn(), self.session.memory
+        prepared = road.prepare(self._counting(standing), standing.ask, resting=turn == memory.rested_turn)
+        hearing.ended(prepared)
+        memory.took(prepared, turn)
         return prepared
 
-    def recover(self, limit: int | None, emit: Callable[[Event], object]) -> Recovered:
+    def recover(self, refused: Prepared, refusal: Refusal, emit: Emit) -> Recovered:
         self.lease.renew()
         self._refused = True
-        hearing = _Hearing(emit)
-        standing = self._look(hearing)
-        if limit is not None and standing.resolved is not None:
+        said, hearing = figures(refusal), Hearing(emit)
+        if refusal.kind == "too_large" and self._standing is not None and self._standing.resolved is not None:
             with self.session.host.database.write() as writer:
-                limits.learn(writer, self.session.id, standing.resolved.id, limit)
-            standing = self._look(hearing)
-        recovered = road.recover(standing.desk, standing.ask, limit)
+                window = revealed_window(said, refused.size.tokens)
+                limits.learn(writer, self.session.id, self._standing.resolved.id, window)
+        standing = self._standing = self._look(hearing)
+        recovered = road.recover(self._counting(standing), standing.ask, said)
         self._elided |= recovered.elided
-        self._tell(recovered.prepared, hearing, emit)
+        hearing.ended(recovered.prepared)
+        self.session.memory.took(recovered.prepared)
         if recovered.helped:
             size = recovered.prepared.size.tokens
             emit(
@@ -98,20 +105,26 @@ class Sending:
         return recovered
 
     def ask(self, prepared: Prepared, request: Request, on_delta: Callable[[Delta], None]) -> Answer:
-        standing = self._look(_Hearing(None))
-        resolved, database = standing.resolved, self.session.host.database
+        standing, database = self._standing or self._look(Hearing()), self.session.host.database
+        resolved = standing.resolved
         if resolved is None:
             resolved = self.session.host.models.resolve(self.session.record.model)  # says what is missing
         client = self.session.host.client(resolved.provider)
-        request = evolve(request, max_output=_output(resolved.max_output, prepared))
-        whole = request.messages == prepared.request.messages
-        compaction = prepared.snapshot.compaction
+        more = request.messages[len(prepared.request.messages) :]
+        request = evolve(request, max_output=_output(resolved.max_output, prepared, more))
+        learnt, local = standing.ask.learnt_percent, prepared.size.local
         with database.write() as writer:
             number = requests.record(
-                writer, self.session.id, "answer", resolved.id, prepared.upto, compaction, prepared.size.local
+                writer,
+                self.session.id,
+                "answer",
+                resolved.id,
+                prepared.upto,
+                prepared.snapshot.compaction,
+                local * 100 // learnt,
             )
         answer: Answer | None = None
-        outcome = "interrupted"
+        outcome, counted = "interrupted", None
         try:
             for piece in client.stream(request, self.session.image_bytes, cancelled=self.cancelled):
                 if isinstance(piece, Answer):
@@ -121,13 +134,17 @@ class Sending:
             outcome = "ok"
         except ProviderError as error:
             outcome = error.code if error.code == "cancelled" else error.refusal.kind
+            counted = figures(error.refusal).counted or 0
+            counted = counted if counted > local else None  # one that counts less than the estimate is not believed
             raise
         finally:
             usage = answer.usage if answer else None
+            tokens = usage.input_tokens if usage else counted
             with database.write() as writer:
-                tokens = usage.input_tokens if usage else None
-                requests.settle(writer, number, outcome, tokens, usage.stored() if usage else None)
-                if not whole or outcome != "ok":
+                requests.settle(
+                    writer, number, outcome, None if more and not answer else tokens, usage.stored() if usage else None
+                )
+                if more or outcome != "ok":
                     requests.replace(writer, number)
         assert answer is not None
         return answer
@@ -139,13 +156,13 @@ class Sending:
             state.set_snapshot(writer, self.session.id, snapshot.dump(measured))
             return append(writer, self.session.id, rows)
 
-    def call(self, call: Call, emit: Callable[[Event], object]) -> Returned:
+    def call(self, call: Call, emit: Emit) -> Returned:
         broken = unparsed(call)
         if broken is not None:
             return Returned(call, f"the arguments are no JSON object: {broken[:500]}", ok=False)
-        if call.name == COMPACT_TOOL and not self.read_only:
-            return self._compact(call, emit)
         own = self.session.tool(call.name)
+        if own is None and call.name == COMPACT_TOOL and self._compact_spec():
+            return self._compact(call, emit)
         if own is not None and (own.read_only or not self.read_only):
             return self._own(own, call)
         for extension, tool in self._composition().tools:
@@ -163,34 +180,33 @@ class Sending:
 
     def _extension(self, extension: Extension, tool: Tool, call: Call) -> Returned:
         def run() -> str:
-            standing = self._look(_Hearing(None))
+            standing = self._look(Hearing())
             with self.session.host.database.read() as reader:
                 view, _ = open_view(standing.desk, standing.ask, reader)
                 return tool.call(BoundContext(view, extension), without_keep(call.arguments, tool.parameters))
 
         return _run(call, run)
 
-    def _compact(self, call: Call, emit: Callable[[Event], object]) -> Returned:
+    def _compact(self, call: Call, emit: Emit) -> Returned:
         """The model asked for a compaction: the row of its call stays."""
-        hearing = _Hearing(emit)
-        arguments: Mapping[str, Any] = call.arguments
-        instructions = str(arguments.get("instructions") or "")
+        hearing = Hearing(emit)
+        instructions, model = (str(call.arguments.get(name) or "") for name in ("instructions", "model"))
         try:
-            standing = self._look(hearing, instructions, arguments.get("model"))
+            standing = self._look(hearing, instructions, model or None)
             newest = SourceRef(self.session.id, self.session.newest_seq())
             prepared = road.compact(standing.desk, standing.ask, "model", newest)
         except RefoldError as error:
-            if hearing.begun:
-                emit(events.CompactionFinished(None, hearing.size, hearing.size, str(error)))
+            hearing.failed(error)
             return Returned(call, str(error), ok=False)
-        self._tell(prepared, hearing, emit)
+        hearing.ended(prepared)
+        self.session.memory.took(prepared)
         outcome = prepared.attempted.outcome if prepared.attempted else None
         if isinstance(outcome, Applied):
             covered = f"rows {outcome.covers.after + 1}-{outcome.covers.upto}"
             return Returned(call, f"context compacted: {covered} folded, {prepared.size.tokens:,} tokens now")
         return Returned(call, f"nothing was compacted: {outcome.reason if outcome else 'it failed'}", ok=False)
 
-    def _look(self, hearing: _Hearing, instructions: str = "", summarizer: str | None = None) -> Standing:
+    def _look(self, hearing: Hearing, instructions: str = "", summarizer: str | None = None) -> Standing:
         wish = Wish(
             instructions=instructions,
             summarizer=self.session.host.model_id(summarizer) if summarizer else None,
@@ -209,15 +225,6 @@ class Sending:
         client, pictures = self.session.host.client(resolved.provider), self.session.image_bytes
         return evolve(standing.desk, count=lambda request: client.count(request, pictures, cancelled=self.cancelled))
 
-    def _tell(self, prepared: Prepared, hearing: _Hearing, emit: Callable[[Event], object]) -> None:
-        if hearing.begun:
-            emit(compaction_finished(prepared))
-        for notice in prepared.notices:
-            emit(events.Noticed(notice))
-        if applied(prepared):
-            emit(events.UsageChanged(prepared.size.tokens, prepared.window.tokens, prepared.size.source))
-        self.session.forget(prepared)
-
     def _composition(self) -> Composition:
         return self.session.host.composition(self.session.id)
 
@@ -226,31 +233,14 @@ class Sending:
 
     def _compact_spec(self) -> tuple[ToolSpec, ...]:
         composition = self._composition()
-        if self.read_only or composition.strategy is None or not composition.compaction.enable:
+        taken = self.session.tool(COMPACT_TOOL) is not None
+        if self.read_only or taken or composition.strategy is None or not composition.compaction.enable:
             return ()
         return (compact_tool_spec(sorted(self.session.host.models.file().models)),)
 
     def _offered(self) -> list[str]:
         own = [*(tool.spec for tool in self._own_tools()), *self._compact_spec()]
         return sorted({*(tool.name for tool in own), *(tool.name for _, tool in self._composition().tools)})
-
-
-@define(eq=False)
-class _Hearing:
-    """Hears one compaction and passes it on."""
-
-    emit: Callable[[Event], object] | None
-    begun: bool = False
-    size: int = 0
-
-    def started(self, demand: Demand) -> None:
-        self.begun, self.size = True, demand.size
-        if self.emit:
-            self.emit(events.CompactionStarted(demand.kind, demand.size))
-
-    def progress(self, done: int, total: int) -> None:
-        if self.emit:
-            self.emit(events.CompactionPass(done, total))
 
 
 def _held() -> AbstractContextManager[object]:
@@ -268,8 +258,11 @@ def _run(call: Call, run: Callable[[], str], max_lines: int | None = None, max_b
         return Returned(call, capped(f"{call.name} failed: {words}", **caps), ok=False)
 
 
-def _output(most: int | None, prepared: Prepared) -> int | None:
-    """Tokens that the answer may take: what the model can give, as far as the window has room for it."""
+def _output(most: int | None, prepared: Prepared, more: Sequence[Message]) -> int | None:
+    """Tokens that the answer may take: what the model can give, as far as the window has room for it behind the
+    request and `more`. Some are asked for in any case: a refusal is better than an answer of one word."""
     if most is None or prepared.window.tokens is None:
         return most
-    return max(1, min(most, prepared.window.tokens - prepared.size.tokens))
+    sizer = Sizer(prepared.request.model)
+    taken = prepared.size.tokens + sum(message_tokens(message, sizer) for message in more)
+    return min(most, max(LEAST_OUTPUT, prepared.window.tokens - taken))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -11,8 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from refold.agent import extension_calls, seen
 from refold.agent.events import Event, TurnFinished
 from refold.agent.folds import stored_folds
+from refold.agent.follow_ups import FollowUps
+from refold.agent.hearing import Emit, Hearing, unheard
+from refold.agent.memory import Memory
 from refold.agent.sending import Sending
 from refold.agent.standing import Ears, Standing, Wish, look
 from refold.agent.streaming import astreamed, awaited, streamed
@@ -20,36 +23,25 @@ from refold.agent.tail import Tail, page, tail_snapshot
 from refold.agent.tools import HostTool
 from refold.agent.turn import Turn
 from refold.importers.export import export_lines
-from refold.prepare import inspector, road, snapshot
+from refold.prepare import road
 from refold.prepare.context import View
 from refold.prepare.draw import check, open_view
 from refold.prepare.request import Ask, Attempted, Check, Desk, Prepared
-from refold.prepare.work import Bench, BoundWork, PictureWork
-from refold.summarize.passes import PassCache
-from refold.transcript import images, rows, search, sessions, state
+from refold.prepare.work import Bench
+from refold.transcript import images, requests, rows, search, sessions
 from refold.transcript.append import append
 from refold.transcript.database import Reader
 from refold.transcript.deletion import delete
 from refold.transcript.fork import ForkHook, ForkReport, fork
-from refold.transcript.history import StoredHistory
 from refold.transcript.leases import lease
 from refold.values.contexts import Fold
-from refold.values.errors import NotFound, Refused
-from refold.values.inputs import Rows
+from refold.values.errors import RefoldError, Refused
 from refold.values.rows import Call, Image, Row, SourceRef
 
 if TYPE_CHECKING:
     from refold.agent.host import Host
 
-Progress = Callable[[int, int], None]
-"""Hears how many of how many passes of a compaction are done."""
-
 _NEW = SourceRef("", 0)
-_CACHED_PASSES = 64
-
-
-def _never() -> bool:
-    return False
 
 
 class Session:
@@ -66,17 +58,22 @@ class Session:
         self.system = ""
         self.tools: tuple[HostTool, ...] = ()
         self.approve: Callable[[Call], bool] | None = None
-        self._follow_ups: deque[Row] = deque()
+        self._follow_ups = FollowUps()
         self._stops: set[threading.Event] = set()
-        self._rows: dict[int, Row] = {}
-        self._passes = PassCache(_CACHED_PASSES)
-        self._rested = 0
+        self.memory = Memory()
 
     @property
     def record(self) -> sessions.Session:
         """Title, model, parent and counts as they are stored. Raises NotFound when the session was deleted."""
         with self.host.database.read() as reader:
             return sessions.find(reader, self.id)
+
+    def use_model(self, name: str) -> str:
+        """Makes a configured model the session's own from the next request on; returns its id. Raises Refused."""
+        model = self.host.model_id(name)
+        with self.host.database.write() as writer:
+            sessions.set_model(writer, self.id, model)
+        return model
 
     # The transcript
 
@@ -158,10 +155,8 @@ class Session:
         """
         with self.host.registry.running():
             turn = self.newest_turn()
-            prepared = road.prepare(*self._standing(window, protocol), resting=self.rests(turn))
-            if prepared.rests:
-                self.rest(turn)
-            self.forget(prepared)
+            prepared = road.prepare(*self._standing(window, protocol), resting=turn == self.memory.rested_turn)
+            self.memory.took(prepared, turn)
             return prepared
 
     def compact(
@@ -170,20 +165,32 @@ class Session:
         instructions: str = "",
         *,
         summarizer: str | None = None,
-        progress: Progress | None = None,
+        reasoning: str | None = None,
+        on_event: Emit = unheard,
+        stop: threading.Event | None = None,
     ) -> Prepared:
-        """Compacts now, whatever the size. `instructions` tell a summarizer what to keep, `summarizer` names its model.
+        """Compacts now, whatever the size. `instructions` tell a summarizer what to keep.
 
-        Raises CompactionFailed or ProjectionFailed, Busy when the session is held; then nothing changed.
+        `summarizer` names the model that writes first, `reasoning` how much it reasons (`minimal` to `xhigh`; None: as
+        it does by itself). `stop` ends it when set, as `cancel` does. Raises CompactionFailed or ProjectionFailed,
+        Busy when the session is held, Refused for an unknown model or level; then nothing changed.
         """
-        with self.host.registry.running(), self._stoppable() as stop:
-            desk, ask = self._standing(window, None, instructions, summarizer, progress, stop.is_set)
-            if not desk.composition.compaction.enable:
+        hearing = Hearing(on_event)
+        with self.host.registry.running(), self._stoppable(stop) as stopped:
+            wish = self._wish(window, None, instructions, summarizer, reasoning)
+            hold = partial(lease, self.host.database, self.id, "compact")
+            standing = self.look(wish, Ears(hold, hearing.started, hearing.progress, stopped.is_set))
+            if not standing.desk.composition.compaction.enable:
                 raise Refused(
                     "compaction.enable is false in extensions.json; nothing was changed; set it to true first"
                 )
-            prepared = road.compact(desk, ask)
-            self.forget(prepared)
+            try:
+                prepared = road.compact(standing.desk, standing.ask)
+            except RefoldError as error:
+                hearing.failed(error)
+                raise
+            hearing.ended(prepared)
+            self.memory.took(prepared)
             return prepared
 
     def plan(self, window: int | None = None, strategy: str | None = None) -> Attempted:
@@ -205,21 +212,40 @@ class Session:
         images: Sequence[Image] = (),
         *,
         read_only: bool = False,
-        on_event: Callable[[Event], object] | None = None,
+        on_event: Emit = unheard,
         max_steps: int | None = None,
+        stop: threading.Event | None = None,
     ) -> TurnFinished:
         """Sends a prompt and runs the turn to its end: calls run, compaction happens when due, refusals are recovered.
 
         `on_event` hears everything while it happens, in this thread. `read_only` offers read-only tools alone;
-        `max_steps` bounds the requests. Raises Busy when the session is held, ProviderError when the provider failed,
-        Overflow when the request cannot be made to fit, Refused when no model can be asked. Whatever was appended
-        stays.
+        `max_steps` bounds the requests; `stop` ends the turn when set, as `cancel` does. Raises Busy when the session
+        is held, ProviderError when the provider failed, Overflow when the request cannot be made to fit, Refused when
+        no model can be asked. Whatever was appended stays.
         """
         prompt = Row(_NEW, "user", 0, 0, opens=True, text=text, images=tuple(images))
+        return self._turn(prompt, read_only, on_event, max_steps, stop)
+
+    def resume(
+        self,
+        *,
+        read_only: bool = False,
+        on_event: Emit = unheard,
+        max_steps: int | None = None,
+        stop: threading.Event | None = None,
+    ) -> TurnFinished:
+        """Goes on with the newest turn, as after a provider that failed; calls that nobody answered are told so.
+
+        Options and errors are those of `send`.
+        """
+        return self._turn(None, read_only, on_event, max_steps, stop)
+
+    def _turn(
+        self, prompt: Row | None, read_only: bool, emit: Emit, max_steps: int | None, stop: threading.Event | None
+    ) -> TurnFinished:
         held = lease(self.host.database, self.id, "send")
-        with self.host.registry.running(), held as mine, self._stoppable() as stop:
-            sending = Sending(self, mine, stop, read_only)
-            return Turn(sending, on_event or _unheard, self._follow_ups, max_steps).run(prompt)
+        with self.host.registry.running(), held as mine, self._stoppable(stop) as stopped:
+            return Turn(Sending(self, mine, stopped, read_only), emit, self._follow_ups, max_steps).run(prompt)
 
     def stream(self, text: str, images: Sequence[Image] = (), **options: Any) -> Iterator[Event]:
         """Like `send`, event by event; `TurnFinished` is the last. Ending the iteration early cancels the turn."""
@@ -233,9 +259,12 @@ class Session:
         """`stream` for asyncio."""
         return astreamed(self, text, images, options)
 
-    def follow_up(self, text: str, images: Sequence[Image] = ()) -> None:
-        """Adds user words to the turn that runs, before its next request. It starts no turn. Safe from any thread."""
-        self._follow_ups.append(Row(_NEW, "user", 0, 0, text=text, images=tuple(images)))
+    def follow_up(self, text: str, images: Sequence[Image] = ()) -> bool:
+        """Adds user words to the turn that runs, before its next request; they start no turn. Safe from any thread.
+
+        False when no turn of this object runs: then nothing was added, and `send` is the way.
+        """
+        return self._follow_ups.offer(Row(_NEW, "user", 0, 0, text=text, images=tuple(images)))
 
     def cancel(self) -> None:
         """Stops the turn or compaction that runs, as soon as it can. Safe from any thread."""
@@ -243,9 +272,9 @@ class Session:
             stop.set()
 
     @contextmanager
-    def _stoppable(self) -> Iterator[threading.Event]:
+    def _stoppable(self, given: threading.Event | None) -> Iterator[threading.Event]:
         """An event that `cancel` sets while the block runs."""
-        stop = threading.Event()
+        stop = given or threading.Event()
         self._stops.add(stop)
         try:
             yield stop
@@ -261,18 +290,17 @@ class Session:
     def context(self) -> dict[str, Any]:
         """The snapshot of the last prepared request as `refold context` shows it. Nothing is prepared or called."""
         with self.host.database.read() as reader:
-            taken = self._snapshot(reader)
-            return inspector.PENDING if taken is None else inspector.summary(taken)
+            return seen.context(reader, self.id)
 
     def context_page(self, section: str, page: int = 0) -> dict[str, Any]:
         """One page of a section of the last prepared request, counted from 0. Raises NotFound."""
         with self.host.database.read() as reader:
-            taken = self._snapshot(reader)
-            if taken is None:
-                raise NotFound("no request was prepared in this session yet; 'refold prepare' makes one")
-            last = rows.last_seq(reader, self.id)
-            history = StoredHistory(reader, self.id, 0, last, lambda raw: raw, lambda width, height: 0)
-            return inspector.page(taken, history, section, page)
+            return seen.context_page(reader, self.id, section, page)
+
+    def requests(self, after: int = 0) -> list[requests.Asked]:
+        """What was asked of models, those of summarizers apart by their `kind`, with an id beyond `after`."""
+        with self.host.database.read() as reader:
+            return requests.asked(reader, self.id, after)
 
     def stored_folds(self) -> list[Fold]:
         """Every stored fold, in the order of its boundary: those of fold plugins, whether or not they compose, and
@@ -301,21 +329,12 @@ class Session:
         with self._reading() as reader:
             if image.owner is None:
                 return images.load_image(reader, image.key).data
-            view, bench = self._work(reader)
-            extension = view.composition.extension(image.owner)
-            made: bytes | None = extension.hook.image_bytes(context=PictureWork(view, extension, bench), image=image)
-            if made is None:
-                raise NotFound(f"{image.owner} has no picture {image.key}")
-            return made
+            return extension_calls.picture(*self._work(reader), image)
 
     def run(self, command: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Runs a command of an enabled extension, such as `lcm tree`. Raises NotFound, or what the command raises."""
         with self._reading() as reader:
-            view, bench = self._work(reader)
-            for extension, offered in view.composition.commands:
-                if offered.name == command:
-                    return offered.run(BoundWork(view, extension, bench), arguments)
-            raise NotFound(f"no enabled extension has a command {command!r}")
+            return extension_calls.run(*self._work(reader), command, arguments)
 
     @contextmanager
     def _reading(self) -> Iterator[Reader]:
@@ -332,32 +351,30 @@ class Session:
 
     def look(self, wish: Wish, ears: Ears) -> Standing:
         """What a preparation needs, from one look at the session."""
-        return look(self.host, self.id, self.system, self._rows, self._passes, wish, ears)
+        return look(self.host, self.id, self.system, self.memory, wish, ears)
 
-    def _standing(
+    def _wish(
         self,
         window: int | None = None,
         protocol: str | None = None,
         instructions: str = "",
         summarizer: str | None = None,
-        progress: Progress | None = None,
-        cancelled: Callable[[], bool] = _never,
-    ) -> tuple[Desk, Ask]:
-        wish = Wish(
+        reasoning: str | None = None,
+    ) -> Wish:
+        return Wish(
             window,
             protocol,
             self.host.model_id(summarizer) if summarizer else None,
             instructions,
+            reasoning,
             tools=tuple(tool.spec for tool in self.tools),
             traits={tool.name: tool.traits for tool in self.tools},
         )
-        hold = partial(lease, self.host.database, self.id, "compact")
-        standing = self.look(wish, Ears(hold, _unheard, progress or _unwatched, cancelled))
-        return standing.desk, standing.ask
 
-    def _snapshot(self, reader: Reader) -> snapshot.Snapshot | None:
-        stored = state.snapshot(reader, sessions.find(reader, self.id).id)
-        return snapshot.load(stored) if stored else None
+    def _standing(self, window: int | None = None, protocol: str | None = None) -> tuple[Desk, Ask]:
+        hold = partial(lease, self.host.database, self.id, "compact")
+        standing = self.look(self._wish(window, protocol), Ears(hold, unheard, _unwatched, _never))
+        return standing.desk, standing.ask
 
     def newest_turn(self) -> int:
         """The number of the newest turn; 0 before the first."""
@@ -369,27 +386,14 @@ class Session:
         with self.host.database.read() as reader:
             return rows.last_seq(reader, self.id)
 
-    def rests(self, turn: int) -> bool:
-        """Whether automatic compaction rests in that turn."""
-        return turn == self._rested
-
-    def rest(self, turn: int) -> None:
-        """Lets automatic compaction rest until the next turn."""
-        self._rested = turn
-
-    def forget(self, prepared: Prepared) -> None:
-        """Decoded rows are kept while they are on view."""
-        inputs = [part for section in prepared.projection.sections for part in section.inputs]
-        parts = [part.range for part in inputs if isinstance(part, Rows)]
-        self._rows = {seq: row for seq, row in self._rows.items() if any(seq in part for part in parts)}
-
 
 def _unwatched(done: int, total: int) -> None:
     """The progress of a compaction that nobody watches."""
 
 
-def _unheard(event: object) -> None:
-    """Nobody listens."""
+def _never() -> bool:
+    """Nobody stops it."""
+    return False
 
 
 def _forked(hook: Any, fork: Any) -> None:

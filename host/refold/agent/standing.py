@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from refold.agent.memory import Memory
 from refold.agent.model_summarizer import ModelSummarizer
 from refold.prepare.head import Head
 from refold.prepare.measure import message_tokens
 from refold.prepare.request import Ask, Desk
+from refold.providers.reasoning import reasoning_level
 from refold.sizing.learnt import learnt_percent
 from refold.sizing.sizer import Sizer
 from refold.summarize.offline import Offline
-from refold.summarize.passes import PassCache
 from refold.summarize.reply import Deadline
 from refold.summarize.service import summarize
 from refold.transcript import limits, requests, sessions, state
@@ -24,7 +25,6 @@ from refold.transcript.database import Database
 from refold.values.errors import NotFound, Refused
 from refold.values.messages import Request, ToolSpec
 from refold.values.outcome import Demand
-from refold.values.rows import Row
 from refold.values.sizes import Model
 from refold.values.tools import ToolTraits
 
@@ -46,13 +46,15 @@ class Wish:
     """How a request is wanted. None and empty: as the home and the session have it.
 
     `window` is tokens and goes before every other source; `protocol` is the wire format to prepare for; `summarizer`
-    names a model; `instructions` tell a summarizer what to keep. `elided` and `refused_in_turn` come from a refusal.
+    names a model and `reasoning` its level; `instructions` tell a summarizer what to keep. `elided` and
+    `refused_in_turn` come from a refusal.
     """
 
     window: int | None = None
     protocol: str | None = None
     summarizer: str | None = None
     instructions: str = ""
+    reasoning: str | None = None
     tools: tuple[ToolSpec, ...] = ()
     traits: Mapping[str, ToolTraits] = field(factory=dict)
     refused_in_turn: bool = False
@@ -78,9 +80,7 @@ class Standing:
     resolved: ResolvedModel | None
 
 
-def look(
-    host: Host, session: str, system: str, rows: MutableMapping[int, Row], passes: PassCache, wish: Wish, ears: Ears
-) -> Standing:
+def look(host: Host, session: str, system: str, memory: Memory, wish: Wish, ears: Ears) -> Standing:
     """One look. Raises NotFound for an unknown session or summarizer, Refused for one that cannot be used."""
     with host.database.read() as reader:
         record = sessions.find(reader, session)
@@ -91,7 +91,7 @@ def look(
     model = resolved.model if resolved else Model(id=record.model or "", protocol="openai-chat", owner="")
     if wish.protocol is not None and wish.protocol != model.protocol:
         model = Model(model.id, wish.protocol, "", model.inputs, model.max_edge, model.max_images)
-    chain = _summarizers(host, session, resolved, wish.summarizer)
+    chain = _summarizers(host, session, resolved, wish.summarizer, reasoning_level(wish.reasoning))
     desk = Desk(
         database=host.database,
         composition=host.registry.composition(choices),
@@ -99,14 +99,14 @@ def look(
             summarize,
             summarizers=chain,
             focus=wish.instructions,
-            cache=passes,
+            cache=memory.passes,
             deadline=Deadline.after(SUMMARY_SECONDS, ears.cancelled),
         ),
         hold=ears.hold,
         now=sessions.now,
         progress=ears.progress,
         cancelled=ears.cancelled,
-        rows=rows,
+        rows=memory.rows,
         started=ears.started,
     )
     ask = Ask(
@@ -140,18 +140,21 @@ def _reserve(resolved: ResolvedModel | None) -> int:
     return 0 if resolved is None or resolved.max_output is None else min(resolved.max_output, REPLY)
 
 
-def _summarizers(host: Host, session: str, resolved: ResolvedModel | None, wanted: str | None) -> Sequence[Summarizer]:
-    """Who writes summaries: the model that somebody wants now, the host app's own, the home's, the session's model."""
+def _summarizers(
+    host: Host, session: str, resolved: ResolvedModel | None, wanted: str | None, reasoning: str | None
+) -> Sequence[Summarizer]:
+    """Who writes summaries: the model that somebody wants now or the host app's own, then those that the home names,
+    then the session's model; the offline one only where there is no model at all."""
     if wanted is None and host.summarizers is not None:
         return host.summarizers
     file = host.models.file()
-    names = [wanted] if wanted else [file.summarizer.model, *file.summarizer.fallbacks]
-    chain = [host.models.resolve(name) for name in names if name is not None]
-    if not chain and resolved is not None:
-        chain = [resolved]
-    if not chain:
-        return (Offline(),)
-    return [ModelSummarizer(each, host.client(each.provider), partial(_book, host.database, session)) for each in chain]
+    names = dict.fromkeys(name for name in (wanted, file.summarizer.model, *file.summarizer.fallbacks) if name)
+    chain = {name: host.models.resolve(name) for name in names}
+    if resolved is not None:
+        chain.setdefault(resolved.id, resolved)
+    book = partial(_book, host.database, session)
+    models = [ModelSummarizer(each, host.client(each.provider), book, reasoning) for each in chain.values()]
+    return models or (Offline(),)
 
 
 def _book(database: Database, session: str, model: str, request: Request, answer: Answer | None, outcome: str) -> None:

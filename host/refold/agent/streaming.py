@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 def streamed(session: Session, text: str, images: Sequence[Image], options: Mapping[str, Any]) -> Iterator[Event]:
     """The events of a turn; what the turn raises is raised here, after the events before it."""
     heard: queue.SimpleQueue[Event | BaseException | None] = queue.SimpleQueue()
+    stop = threading.Event()
 
     def run() -> None:
         try:
-            session.send(text, images, on_event=heard.put, **options)
+            session.send(text, images, on_event=heard.put, stop=stop, **options)
         except BaseException as error:
             heard.put(error)
         else:
@@ -36,18 +37,19 @@ def streamed(session: Session, text: str, images: Sequence[Image], options: Mapp
                 raise event
             yield event
     finally:
-        session.cancel() if thread.is_alive() else None
+        stop.set()
         thread.join()
 
 
 async def awaited(session: Session, text: str, images: Sequence[Image], options: Mapping[str, Any]) -> TurnFinished:
     """The end of a turn that runs in a thread. Cancelling this cancels the turn, and waits for it."""
-    turn = asyncio.ensure_future(asyncio.to_thread(partial(session.send, text, images, **options)))
+    stop = threading.Event()
+    turn = asyncio.ensure_future(asyncio.to_thread(partial(session.send, text, images, stop=stop, **options)))
     try:
         return await asyncio.shield(turn)
     except asyncio.CancelledError:
-        session.cancel()
-        await asyncio.wait([turn])
+        stop.set()
+        await _over(turn)
         raise
 
 
@@ -56,25 +58,24 @@ async def astreamed(
 ) -> AsyncIterator[Event]:
     """The events of a turn, for asyncio."""
     loop = asyncio.get_running_loop()
-    heard: asyncio.Queue[Event] = asyncio.Queue()
+    heard: asyncio.Queue[Event | None] = asyncio.Queue()
 
     def tell(event: Event) -> None:
         loop.call_soon_threadsafe(heard.put_nowait, event)
 
     turn = asyncio.ensure_future(awaited(session, text, images, {**options, "on_event": tell}))
+    turn.add_done_callback(lambda done: heard.put_nowait(None))  # behind every event: they came the same way
     try:
-        while True:
-            next_event = asyncio.ensure_future(heard.get())
-            await asyncio.wait([next_event, turn], return_when=asyncio.FIRST_COMPLETED)
-            if next_event.done():
-                yield next_event.result()
-                continue
-            next_event.cancel()
-            while not heard.empty():
-                yield heard.get_nowait()
-            await turn
-            return
+        while (event := await heard.get()) is not None:
+            yield event
+        await turn
     finally:
-        if not turn.done():
-            turn.cancel()
-            await asyncio.wait([turn])
+        turn.cancel()
+        await _over(turn)
+
+
+async def _over(turn: asyncio.Future[TurnFinished]) -> None:
+    """Waits for the end of a turn, whatever it was."""
+    await asyncio.wait([turn])
+    if not turn.cancelled():
+        turn.exception()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -10,7 +9,8 @@ from attrs import define, evolve, field
 
 from refold.agent import events
 from refold.agent.events import Event, TurnFinished
-from refold.agent.recovery import overflow_message, recovery_limit
+from refold.agent.follow_ups import FollowUps
+from refold.agent.recovery import figures, overflow_message
 from refold.agent.tools import Returned
 from refold.prepare.request import Prepared, Recovered
 from refold.providers.exchange import Answer, Delta, ReasoningDelta, TextDelta, overran
@@ -18,8 +18,8 @@ from refold.providers.failures import Cancelled, ProviderError
 from refold.providers.refusals import Refusal
 from refold.values.errors import RefoldError, Vetoed
 from refold.values.messages import AssistantMessage, Request, UserMessage
-from refold.values.outcome import Applied
 from refold.values.rows import Call, Replay, Row, SourceRef
+from refold.values.sizes import Window
 
 CONTINUE = "[your answer was cut off by the output limit; go on exactly where it stopped, without repeating anything]"
 PARTS = 4
@@ -50,8 +50,8 @@ class TurnHost(Protocol):
     def prepare(self, emit: Callable[[Event], object]) -> Prepared:
         """The next request, compacted first when that is due."""
 
-    def recover(self, limit: int | None, emit: Callable[[Event], object]) -> Recovered:
-        """The request to ask again with after a refusal; `limit` is tokens as estimated here."""
+    def recover(self, refused: Prepared, refusal: Refusal, emit: Callable[[Event], object]) -> Recovered:
+        """The request to ask again with after a refusal. Raises Vetoed."""
 
     def ask(self, prepared: Prepared, request: Request, on_delta: Callable[[Delta], None]) -> Answer:
         """Asks the session's model and records the request. Raises ProviderError."""
@@ -76,21 +76,29 @@ class Turn:
 
     host: TurnHost
     emit: Callable[[Event], object]
-    follow_ups: deque[Row]
+    follow_ups: FollowUps
     max_steps: int | None = None
     _text: list[str] = field(factory=list, init=False)
 
     def run(self, prompt: Row | None) -> TurnFinished:
-        """Runs the turn that `prompt` opens; None goes on with the newest one. Raises ProviderError, Overflow, Vetoed.
+        """Runs the turn that `prompt` opens; None goes on with the newest one. Raises ProviderError, Overflow.
 
-        Whatever ends it, everything appended so far is durable.
+        Whatever ends it, everything that was said and done so far is durable.
         """
-        self._close_calls(INTERRUPTED)
+        self.follow_ups.open()
+        try:
+            return self._steps(prompt)
+        except BaseException:
+            self._append(self.follow_ups.close())
+            raise
+
+    def _steps(self, prompt: Row | None) -> TurnFinished:
+        self._append([_result(Returned(call, INTERRUPTED, ok=False)) for call in self.host.open_calls()])
         if prompt is not None:
             self._append([prompt])
         steps = 0
         while True:
-            self._append(self._taken())
+            self._append(self.follow_ups.take())
             try:
                 prepared, answer = self._answer()
             except Cancelled:
@@ -100,76 +108,81 @@ class Turn:
             steps += 1
             if calls:
                 self._run(calls)
-            elif not self.follow_ups:
+            elif self.follow_ups.close_if_empty():
                 return self._finished(answer.stop if answer.stop in ("length", "refusal") else "end", answer.text)
             if self.host.cancelled():
                 return self._finished("cancelled", answer.text)
             if self.max_steps is not None and steps >= self.max_steps:
                 return self._finished("steps", answer.text)
 
-    def _taken(self) -> list[Row]:
-        taken = []
-        while self.follow_ups:
-            taken.append(self.follow_ups.popleft())
-        return taken
-
     def _append(self, rows: Sequence[Row]) -> None:
         if rows:
             self.emit(events.RowsAppended(tuple(self.host.append(rows))))
 
     def _finished(self, stop: str, text: str) -> TurnFinished:
+        self._append(self.follow_ups.close())
         finished = TurnFinished(stop, text)
         self.emit(finished)
         return finished
 
-    def _close_calls(self, text: str) -> None:
-        self._append([_result(Returned(call, text, ok=False)) for call in self.host.open_calls()])
-
     def _answer(self) -> tuple[Prepared, Answer]:
         """The answer to the next request. A refusal that means "too large" is recovered from once."""
-        prepared = self.host.prepare(self.emit)
+        self._text = []
+        refused = self.host.prepare(self.emit)
         try:
-            return prepared, self._whole(prepared)
+            return refused, self._whole(refused)
         except ProviderError as error:
-            if error.streamed or error.refusal.kind not in ("too_large", "too_many_bytes"):
+            if not _overflows(error):
                 raise
-            if not self.host.recovers:
-                raise _overflow(prepared, error.refusal, retried=False) from error
-            refused, first = prepared, error
+            first = error
+        if not self.host.recovers:
+            raise _overflow(refused, first.refusal, refused.window) from first
         try:
-            recovered = self.host.recover(_limit(refused, first.refusal), self.emit)
+            recovered = self.host.recover(refused, first.refusal, self.emit)
         except Vetoed as veto:
-            raise Overflow(f"{_overflow(refused, first.refusal, retried=False)}; {veto}") from first
+            raise Overflow(f"{_overflow(refused, first.refusal, refused.window)}; {veto}") from first
         if not recovered.helped:
-            raise _overflow(refused, first.refusal, retried=False) from first
+            raise _overflow(refused, first.refusal, refused.window) from first
         try:
             return recovered.prepared, self._whole(recovered.prepared)
         except ProviderError as error:
-            if error.streamed or error.refusal.kind not in ("too_large", "too_many_bytes"):
+            if not _overflows(error):
                 raise
-            raise _overflow(recovered.prepared, error.refusal, retried=True) from error
+            raise _overflow(recovered.prepared, error.refusal, refused.window, retried=True) from error
 
     def _whole(self, prepared: Prepared) -> Answer:
         """One answer, asked for again while the output limit cuts it; its parts are one."""
-        self._text = []
-        request, parts, replays = prepared.request, list[str](), list[Replay]()
-        for _ in range(PARTS):
-            answer = self._ask(prepared, request)
-            parts.append(answer.text)
-            replays += answer.replays
+        request, replays = prepared.request, list[Replay]()
+        answer = self._ask(prepared, request)
+        replays += answer.replays
+        for _ in range(PARTS - 1):
             if answer.stop != "length" or not answer.text.strip():
                 break
-            so_far = (AssistantMessage("".join(parts)), UserMessage(CONTINUE))
+            so_far = (AssistantMessage("".join(self._text)), UserMessage(CONTINUE))
             request = evolve(prepared.request, messages=(*prepared.request.messages, *so_far))
-        # An opaque item belongs to the text that it came with; parts glued together are no such text.
-        return evolve(answer, text="".join(parts), replays=tuple(replays) if len(parts) == 1 else ())
+            replays.clear()  # an opaque item belongs to the text that it came with, and parts glued together are none
+            try:
+                answer = self._ask(prepared, request)
+            except Cancelled:
+                raise
+            except ProviderError as error:
+                self.emit(events.Noticed(f"the answer was cut off, and its rest did not come: {error}"))
+                break
+        return evolve(answer, text="".join(self._text), replays=tuple(replays))
 
     def _ask(self, prepared: Prepared, request: Request) -> Answer:
+        heard = len(self._text)
         try:
             answer = self.host.ask(prepared, request, self._heard)
-        except Cancelled:
-            self._keep_partial(prepared)
+        except ProviderError as error:
+            if isinstance(error, Cancelled):
+                self._keep_partial()
             raise
+        except BaseException:
+            self._keep_partial()
+            raise
+        if answer.text and len(self._text) == heard:  # a server that does not stream
+            self._heard(TextDelta(answer.text))
         if not answer.text and not answer.calls and overran(answer, prepared.window.tokens):
             raise ProviderError(
                 "the provider answered nothing, because the request fills its window",
@@ -184,7 +197,7 @@ class Turn:
         elif isinstance(delta, ReasoningDelta):
             self.emit(events.ReasoningText(delta.text))
 
-    def _keep_partial(self, prepared: Prepared) -> None:
+    def _keep_partial(self) -> None:
         """What a person has seen of a stopped answer stays in the transcript."""
         text = "".join(self._text)
         if text.strip():
@@ -200,48 +213,38 @@ class Turn:
         self.emit(events.UsageChanged(used, prepared.window.tokens, source))
 
     def _run(self, calls: Sequence[Call]) -> None:
-        """Runs the calls in order; their results become durable together."""
-        results = []
-        for call in calls:
-            if self.host.cancelled():
-                results.append(Returned(call, STOPPED, ok=False))
-                continue
-            self.emit(events.CallStarted(call))
-            returned = self.host.call(call, self.emit)
-            self.emit(events.CallFinished(call, returned.text, returned.ok))
-            results.append(returned)
-        self._append([_result(returned) for returned in results])
+        """Runs the calls in order; their results become durable together, also when something stops the process."""
+        results: list[Returned] = []
+        try:
+            for call in calls:
+                results.append(Returned(call, STOPPED, ok=False) if self.host.cancelled() else self._call(call))
+        finally:
+            results += [Returned(call, STOPPED, ok=False) for call in calls[len(results) :]]
+            self._append([_result(returned) for returned in results])
+
+    def _call(self, call: Call) -> Returned:
+        self.emit(events.CallStarted(call))
+        returned = self.host.call(call, self.emit)
+        self.emit(events.CallFinished(call, returned.text, returned.ok))
+        return returned
 
 
-def compaction_finished(prepared: Prepared) -> events.CompactionFinished:
-    """The event for a preparation on whose way a compaction began."""
-    attempted = prepared.attempted
-    if attempted is None:
-        return events.CompactionFinished(None, prepared.size.tokens, prepared.size.tokens, " ".join(prepared.notices))
-    return events.CompactionFinished(attempted.outcome, attempted.before.tokens, prepared.size.tokens)
-
-
-def applied(prepared: Prepared) -> bool:
-    """Whether a compaction was committed on the way."""
-    return prepared.attempted is not None and isinstance(prepared.attempted.outcome, Applied)
+def _overflows(error: ProviderError) -> bool:
+    """Whether a smaller request may be answered, and nothing of an answer was seen yet."""
+    return not error.streamed and error.refusal.kind in ("too_large", "too_many_bytes")
 
 
 def _result(returned: Returned) -> Row:
     return Row(_NEW, "result", 0, 0, text=returned.text, call_id=returned.call.id, ok=returned.ok)
 
 
-def _limit(prepared: Prepared, refusal: Refusal) -> int | None:
-    counted = None if refusal.requested_is_floor else refusal.requested
-    return recovery_limit(prepared.window.tokens, refusal.limit, counted, prepared.size.tokens)
-
-
-def _overflow(prepared: Prepared, refusal: Refusal, *, retried: bool) -> Overflow:
+def _overflow(prepared: Prepared, refusal: Refusal, window: Window, *, retried: bool = False) -> Overflow:
+    """The last error. `window` is the one that the session had before any refusal taught otherwise."""
     return Overflow(
         overflow_message(
             estimate=prepared.size.tokens,
-            window=prepared.window,
-            limit=refusal.limit,
-            counted=refusal.requested,
+            window=window,
+            said=figures(refusal),
             retried=retried,
             words=refusal.words,
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from refold.agent.events import CompactionPass
 from refold.agent.host import Host
 from refold.agent.session import Session
 from refold.cli.failure import FAILED, failure
@@ -14,8 +15,9 @@ from refold.cli.options import every_command, newest_session, window_option
 from refold.cli.output import note, notes, print_json
 from refold.cli.progress import progress_bar
 from refold.prepare.request import Attempted, Prepared
+from refold.providers.reasoning import reasoning_level
 from refold.registry.composition import Composition
-from refold.values.errors import Busy, CompactionFailed, NotFound, ProjectionFailed, RefoldError, Refused
+from refold.values.errors import Busy, CompactionFailed, NotFound, ProjectionFailed, RefoldError
 from refold.values.inputs import Projection, Rows
 from refold.values.outcome import Applied, Blocked, Nothing
 
@@ -26,7 +28,7 @@ from refold.values.outcome import Applied, Blocked, Nothing
 @window_option
 @click.option("--instructions", default="", metavar="TEXT", help="What the summary must keep.")
 @click.option("-m", "--model", metavar="ID", help="The model of models.json that summarizes.")
-@click.option("-r", "--reasoning", metavar="LEVEL", help="How much it reasons: refused, no summarizer takes a level.")
+@click.option("-r", "--reasoning", metavar="LEVEL", help="How much it reasons: minimal to xhigh, or default.")
 @click.option("--dry-run", is_flag=True, help="Only say which rows would be folded.")
 @every_command
 def compact_command(
@@ -47,8 +49,7 @@ def compact_command(
     \b
     Example: refold compact my-session rolling --window 32000
     """
-    if reasoning is not None:
-        raise Refused("a summary has no reasoning level to set; nothing was changed; leave --reasoning out")
+    level = reasoning_level(reasoning)
     with Host(home) as host:
         found = _session(host, session, strategy)
         summarizer = host.model_id(model) if model is not None else None
@@ -59,7 +60,9 @@ def compact_command(
         applied = strategy is not None and not _is_own(host, found.id, strategy)
         if strategy is not None and applied:
             host.store_choice(strategy, True, found.id)
-        return _report({**_compacted(found, window, instructions, summarizer), "selection_applied": applied}, as_json)
+        return _report(
+            {**_compacted(found, window, instructions, summarizer, level), "selection_applied": applied}, as_json
+        )
 
 
 def _session(host: Host, session: str | None, strategy: str | None) -> Session:
@@ -110,11 +113,19 @@ def _planned(session: Session, window: int | None, strategy: str | None) -> dict
     )
 
 
-def _compacted(session: Session, window: int | None, instructions: str, summarizer: str | None) -> dict[str, Any]:
+def _compacted(
+    session: Session, window: int | None, instructions: str, summarizer: str | None, reasoning: str | None
+) -> dict[str, Any]:
     chosen = session.host.extensions(session.id).strategy
     try:
         with progress_bar("compacting, passes", in_bytes=False) as progress:
-            prepared = session.compact(window, instructions, summarizer=summarizer, progress=progress)
+            prepared = session.compact(
+                window,
+                instructions,
+                summarizer=summarizer,
+                reasoning=reasoning,
+                on_event=lambda event: isinstance(event, CompactionPass) and progress(event.done, event.total),
+            )
     except Busy as error:
         return _document(session.id, chosen, state="blocked", code="busy", reason=str(error), error=_error(error))
     except (CompactionFailed, ProjectionFailed) as error:

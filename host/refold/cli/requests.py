@@ -18,6 +18,8 @@ from refold.providers.wire import dumps
 from refold.values.inputs import Rows
 from refold.values.outcome import Applied
 
+_COUNTED = {"count_endpoint": "counted by the provider", "reported_usage": "counted, what came since estimated here"}
+
 
 @click.command("prepare")
 @newest_session
@@ -142,7 +144,8 @@ def _request(compaction: dict[str, Any]) -> str:
     counted = compaction.get("provider_input_tokens")
     measured = "" if counted is None else f"; {counted:,} counted by the provider"
     items = f"{compaction['after_items']:,} of {compaction['before_items']:,} items"
-    return f"{compaction['estimated_input_tokens']:,} tokens (estimated here){measured}, {items}"
+    how = _COUNTED.get(compaction["size_source"], "estimated here")
+    return f"{compaction['estimated_input_tokens']:,} tokens ({how}){measured}, {items}"
 
 
 def _draw_page(session: str, document: dict[str, Any]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 from attrs import frozen
 
 from refold.prepare.assemble import assemble
+from refold.prepare.measure import SizeSource
 from refold.prepare.messages import Sourced
 from refold.prepare.snapshot import Part, Snapshot
 from refold.values.contexts import History
@@ -19,7 +20,11 @@ from refold.values.rows import Image, Replay
 
 PAGE_CHARACTERS = 8_000
 PREVIEW_CHARACTERS = 180
-ESTIMATE_METHOD = "local estimate by character classes; not counted by the provider"
+ESTIMATE_METHODS: Mapping[SizeSource, str] = {
+    "estimate": "local estimate by character classes; not counted by the provider",
+    "reported_usage": "the provider's count of the last request, and a local estimate of what came or went since",
+    "count_endpoint": "counted by the provider before it was sent",
+}
 PENDING = {"state": "pending", "reason": "no request was prepared in this session"}
 
 _IMAGE = "image payload"
@@ -78,7 +83,9 @@ def summary(snapshot: Snapshot) -> dict[str, Any]:
         "trigger_free_percent": _trigger_free(snapshot),
         "input_limit_tokens": snapshot.window,
         "estimated_input_tokens": snapshot.estimated,
-        "estimate_method": ESTIMATE_METHOD,
+        "estimate_method": ESTIMATE_METHODS[snapshot.size_source],
+        "size_source": snapshot.size_source,
+        "counted_tokens": snapshot.counted or None,
         "before_items": snapshot.before_items,
         "after_items": snapshot.after_items,
         "provider_input_tokens": snapshot.reported,

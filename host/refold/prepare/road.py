@@ -13,7 +13,7 @@ from refold.prepare.compacting import attempt
 from refold.prepare.context import BoundContext
 from refold.prepare.draw import Drawn, draw, judge, request_of
 from refold.prepare.listen import listen
-from refold.prepare.overflow import elide_oldest
+from refold.prepare.overflow import Figures, elide_oldest, recovery_limit
 from refold.prepare.request import Ask, Attempted, Check, Desk, Prepared, Recovered
 from refold.registry.contributions import Extension
 from refold.transcript import state
@@ -63,16 +63,17 @@ def compact(
         return _finish(desk, ask, drawn, _judge(desk, ask, drawn), attempted)
 
 
-def recover(desk: Desk, ask: Ask, limit: int | None) -> Recovered:
+def recover(desk: Desk, ask: Ask, figures: Figures) -> Recovered:
     """The request to ask again with after a refusal that meant "too large".
 
-    The strategy compacts once with demand `overflow`, under the limit that the refusal revealed (tokens as estimated
-    here). Where that folds nothing, or the folded request still measures over the limit, the host shows the oldest
-    results of the turn being answered as one line each, never those of the newest step. Raises Vetoed when an
+    The strategy compacts once with demand `overflow`, under the limit that the refusal revealed. Where that folds
+    nothing, or the folded request still measures over the limit, the host shows the oldest results of the turn being
+    answered as one line each, never those of the newest step, until the reply has room too. Raises Vetoed when an
     extension refused the compaction, ProjectionFailed.
     """
     with desk.database.read() as reader:
         drawn = draw(desk, ask, reader)
+        limit = recovery_limit(drawn.view.window.tokens, figures, drawn.size.tokens)
         attempted = _automatic(desk, drawn, Demand("overflow", drawn.size.tokens, limit))
         if attempted is not None and isinstance(attempted.outcome, Blocked) and attempted.outcome.code == "veto":
             raise Vetoed(attempted.outcome.reason)
@@ -82,7 +83,7 @@ def recover(desk: Desk, ask: Ask, limit: int | None) -> Recovered:
             drawn = draw(desk, ask, reader)
         elided: dict[int, str] = {}
         if not folded or (limit is not None and drawn.size.tokens > limit):
-            elided = elide_oldest(drawn, limit)
+            elided = elide_oldest(drawn, limit, ask.reserve)
         if elided:
             ask = evolve(ask, elided={**ask.elided, **elided})
             drawn = draw(desk, ask, reader)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import orjson
 from attrs import field, frozen
 
+from refold.prepare.measure import SizeSource
 from refold.values.inputs import Fact, Input
 from refold.values.rows import RowRange
 from refold.values.sizes import Model
@@ -46,6 +47,8 @@ class Part:
 class Snapshot:
     """What `/context` shows of a request, estimate and provider's count apart.
 
+    `counted` are the tokens of the estimate that the provider had counted before it was sent, by `size_source`.
+
     `changed` names why this request does not extend the one before it (empty: it does, or it is the first).
     `estimated` and `reported` are tokens of the whole request; `before_items` and `after_items` count messages
     without and with compaction.
@@ -71,6 +74,8 @@ class Snapshot:
     facts: tuple[Fact, ...] = ()
     notices: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    size_source: SizeSource = "estimate"
+    counted: int = 0
     reported: int | None = None
     reported_cached: int | None = None
 

@@ -9,6 +9,7 @@ from refold.providers import replay
 from refold.providers.alternation import CONTINUE, Alternation
 from refold.providers.identifiers import USUAL, CallIds, tool_name
 from refold.providers.pictures import EMPTY, NO_OUTPUT, ImageBytes, Pictures, pictures
+from refold.providers.reasoning import anthropic_fields
 from refold.values.messages import AssistantMessage, Request, ResultMessage, UserMessage
 from refold.values.rows import Image
 
@@ -50,6 +51,7 @@ def encode(request: Request, image_bytes: ImageBytes) -> dict[str, Any]:
         wire |= _NO_TOOLS
     if request.system and not request.system.isspace():
         wire["system"] = [{"type": "text", "text": request.system}]
+    wire |= anthropic_fields(request.reasoning, request.model.id, wire["max_tokens"])
     wire["messages"] = messages
     return wire
 

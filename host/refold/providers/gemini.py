@@ -10,6 +10,7 @@ from refold.providers import replay
 from refold.providers.alternation import Alternation
 from refold.providers.identifiers import USUAL, CallIds, tool_name
 from refold.providers.pictures import EMPTY, NO_OUTPUT, ImageBytes, Pictures, pictures
+from refold.providers.reasoning import gemini_fields
 from refold.values.messages import AssistantMessage, Request, ResultMessage, UserMessage
 from refold.values.rows import Image
 
@@ -42,9 +43,10 @@ def encode(request: Request, image_bytes: ImageBytes) -> dict[str, Any]:
             for tool in request.tools
         ]
         wire["tools"] = [{"functionDeclarations": declarations}]
+    generation = gemini_fields(request.reasoning, request.model.id)
     if request.max_output is not None:
-        wire["generationConfig"] = {"maxOutputTokens": request.max_output}
-    return wire
+        generation["maxOutputTokens"] = request.max_output
+    return wire | {"generationConfig": generation} if generation else wire
 
 
 def _contents(request: Request, image_bytes: ImageBytes) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from typing import Any
 from refold.providers import replay
 from refold.providers.identifiers import NINE, SHORT, CallIds, tool_name
 from refold.providers.pictures import EMPTY, NO_OUTPUT, ImageBytes, Pictures, pictures
+from refold.providers.reasoning import chat_fields
 from refold.providers.wire import dumps
 from refold.sizing.families import family
 from refold.values.messages import AssistantMessage, Request, ResultMessage, UserMessage
@@ -42,7 +43,7 @@ def encode(request: Request, image_bytes: ImageBytes) -> dict[str, Any]:
         ]
     if request.max_output is not None:
         wire["max_completion_tokens" if _NEW_LIMIT.search(request.model.id) else "max_tokens"] = request.max_output
-    return wire
+    return wire | chat_fields(request.reasoning)
 
 
 def _messages(request: Request, image_bytes: ImageBytes) -> list[dict[str, Any]]:

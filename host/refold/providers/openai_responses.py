@@ -8,6 +8,7 @@ from typing import Any
 from refold.providers import replay
 from refold.providers.identifiers import USUAL, CallIds, tool_name
 from refold.providers.pictures import EMPTY, NO_OUTPUT, ImageBytes, Pictures, pictures
+from refold.providers.reasoning import responses_fields
 from refold.providers.wire import dumps
 from refold.values.messages import AssistantMessage, Request, ResultMessage, UserMessage
 from refold.values.rows import Image
@@ -38,7 +39,7 @@ def encode(request: Request, image_bytes: ImageBytes) -> dict[str, Any]:
         ]
     if request.max_output is not None:
         wire["max_output_tokens"] = request.max_output
-    return wire
+    return wire | responses_fields(request.reasoning)
 
 
 def _input(request: Request, image_bytes: ImageBytes) -> list[dict[str, Any]]:

@@ -25,9 +25,13 @@ class Counted:
 
 @frozen
 class Asked:
-    """One request. `estimated` is its input in tokens as estimated here, `tokens` as the provider counted it (cached
-    tokens included), `usage` all that it reported; None and empty: it did not say. `outcome` is a word: `ok`, or what
-    went wrong. `replaced`: it was asked again in another form, so its figures no longer count."""
+    """One request.
+
+    `estimated` is its input in tokens as estimated here, without what was learnt from earlier reports; `tokens` as the
+    provider counted it (cached tokens included), `usage` all that it reported; None and empty: it did not say.
+    `outcome` is a word: `ok`, or what went wrong. `replaced`: it was asked again in another form, so its figures no
+    longer stand for the session's size.
+    """
 
     id: int
     session: str
@@ -104,10 +108,10 @@ def newest(reader: Reader, session: str) -> Counted | None:
 
 def reports(reader: Reader, model: str, count: int = 20) -> list[tuple[int, int]]:
     """The newest `count` requests to a model that the provider counted, of every session, oldest first: what was
-    estimated here, and what was counted."""
+    estimated here, and what was counted. A refusal that names a count teaches as much as an answer."""
     found = reader.all(
-        "SELECT estimated, tokens FROM request WHERE model=? AND kind='answer' AND NOT replaced AND tokens IS NOT NULL"
-        " ORDER BY id DESC LIMIT ?",
+        "SELECT estimated, tokens FROM request WHERE model=? AND kind='answer' AND tokens IS NOT NULL"
+        " AND (NOT replaced OR outcome='too_large') ORDER BY id DESC LIMIT ?",
         model,
         count,
     )

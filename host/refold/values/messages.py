@@ -52,10 +52,14 @@ class ToolSpec:
 
 @frozen
 class Request:
-    """Everything a provider is asked, in order. `max_output` is tokens; None: the protocol's or provider's own."""
+    """Everything a provider is asked, in order.
+
+    `max_output` is tokens; `reasoning` a level of `refold.providers.reasoning`. None: the protocol's or provider's own.
+    """
 
     model: Model
     system: str
     tools: tuple[ToolSpec, ...]
     messages: tuple[Message, ...]
     max_output: int | None = None
+    reasoning: str | None = None

@@ -36,14 +36,14 @@ class Guard:
         return self.run >= strikes
 
 
-def guard(run: int, told: bool, requests: Iterable[Asked], soft: int) -> Guard:
-    """What a record's figures have become.
+def guard(run: int, told: bool, requests: Iterable[Asked], soft: int, strikes: int) -> Guard:
+    """What a record's figures have become; `strikes` summaries in a row suspend further ones.
 
     A request *really fits* when it stays below `soft` in a later turn than the one that the record was written in:
     the request right after a reduction is small because of it. One such request re-arms the guard. Before that, a
     request that reached `soft` was refused a summary, and that was shown (unless the record itself left it there).
 
-    >>> guard(2, False, [Asked(900, True)], 800), guard(2, False, [Asked(300, True)], 800)
+    >>> guard(2, False, [Asked(900, True)], 800, 2), guard(2, False, [Asked(300, True)], 800, 2)
     (Guard(run=2, told=True), Guard(run=0, told=False))
     """
     below = False
@@ -51,7 +51,7 @@ def guard(run: int, told: bool, requests: Iterable[Asked], soft: int) -> Guard:
         if each.later and each.tokens < soft:
             return Guard()
         below = below or each.tokens < soft
-        told = told or (each.tokens >= soft and (each.later or below))
+        told = told or (run >= strikes and each.tokens >= soft and (each.later or below))
     return Guard(run, told)
 
 

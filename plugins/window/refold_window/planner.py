@@ -149,7 +149,7 @@ def _insufficient(view: Shape, budget: Budget, best: Plan | None) -> Plan | Refu
         return evolve(best, reason=_short_of(best, budget))
     if view.join and view.ends and not _ends(view):
         return Refusal("open_join", f"blocked(open_join): a child that began after row {view.barrier} has not joined")
-    if budget.curator == "suspended":
+    if budget.curator == "suspended" and not budget.told:
         return Refusal("suspended", _suspended(budget))
     return Refusal("nothing", "there is nothing older that is worth clearing or folding")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 
 from attrs import frozen
 from refold import Call, Context, Demand, History, Row, RowRange, Rows, Section
@@ -73,18 +74,21 @@ def describe(
     """The view behind row `after`, of which `cleared` rows (seq to text) show a receipt already."""
     history, session = context.history, context.session
     view = RowRange(session, after, history.range.upto)
-    saved = _Saved(context, {seq: text for seq, text in cleared.items() if seq in view})
+    rows = list(history.rows(view))
+    receipts = {seq: text for seq, text in cleared.items() if seq in view}
+    lost = _Totals(unsent(context, rows))
+    saved = _Totals({seq: _held(context, seq) - shown_tokens(context, seq, text) for seq, text in receipts.items()})
     join = history.open_join()
     protect = None if demand.protect is None else demand.protect.seq - 1
     barrier = min((each for each in (join, protect) if each is not None), default=None)
     return Shape(
         after=after,
-        tokens=history.size(view) - saved.upto(view.upto),
-        results=tuple(_results(context, list(history.rows(view)), cleared)),
+        tokens=history.size(view) - lost.upto(view.upto) - saved.upto(view.upto),
+        results=tuple(_results(context, rows, cleared)),
         ends=tuple(
             End(end, raw - saved.upto(end), raw)
             for end in _turn_ends(history, after)
-            for raw in (history.size(RowRange(session, after, end)),)
+            for raw in (history.size(RowRange(session, after, end)) - lost.upto(end),)
         ),
         summary_tokens=summary_tokens,
         dropped_tokens=dropped_tokens,
@@ -109,7 +113,7 @@ def _results(context: Context, rows: list[Row], cleared: Mapping[int, str]) -> I
         if traits is None or tool is None or row.ref.seq in cleared:
             continue
         seq = row.ref.seq
-        tokens = context.history.size(RowRange(context.session, seq - 1, seq))
+        tokens = _held(context, seq)
         code = exit_code(row.text) if tool == "action" else None
         line = receipt(seq, call, traits, status(row.ok, code), tokens)
         yield Result(
@@ -146,16 +150,25 @@ def shown_tokens(context: Context, seq: int, text: str) -> int:
     return context.sizing.request([Section("row", "row", "tail", (row,))]) - context.fixed
 
 
-class _Saved:
-    """What receipts that stand already saved, summed up to a row."""
+def unsent(context: Context, rows: Iterable[Row]) -> dict[int, int]:
+    """Opaque items of other providers, which this model never gets: seq to tokens."""
+    return {
+        row.ref.seq: _held(context, row.ref.seq)
+        for row in rows
+        if row.replay is not None and row.replay.owner != context.model.owner
+    }
 
-    def __init__(self, context: Context, cleared: Mapping[int, str]) -> None:
-        self._seqs, self._sums, total = [0], [0], 0
-        for seq, text in sorted(cleared.items()):
-            held = context.history.size(RowRange(context.session, seq - 1, seq))
-            total += held - shown_tokens(context, seq, text)
-            self._seqs.append(seq)
-            self._sums.append(total)
+
+def _held(context: Context, seq: int) -> int:
+    return context.history.size(RowRange(context.session, seq - 1, seq))
+
+
+class _Totals:
+    """Tokens by row, summed up to a row."""
+
+    def __init__(self, tokens: Mapping[int, int]) -> None:
+        self._seqs = sorted(tokens)
+        self._sums = [0, *accumulate(tokens[seq] for seq in self._seqs)]
 
     def upto(self, seq: int) -> int:
-        return self._sums[bisect_right(self._seqs, seq) - 1]
+        return self._sums[bisect_right(self._seqs, seq)]

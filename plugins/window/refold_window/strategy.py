@@ -27,7 +27,7 @@ from refold_window.planner import Plan, Refusal
 from refold_window.projector import Standing, front, notice, sections, standing
 from refold_window.records import Record, fault
 from refold_window.settings import WindowSettings
-from refold_window.shape import Shape, describe
+from refold_window.shape import Shape, describe, unsent
 
 
 class WindowStrategy:
@@ -153,13 +153,15 @@ class _Attempt:
             run=self.guard.run + (1 if summary is not None and automatic else 0),
             told=self.guard.told or (self.limits.curator == "suspended" and plan.kind == "drop"),
         )
-        return evolve(written, after=self.demand.size - self._gain(written))
+        return evolve(written, after=self.demand.size - plan.gain - self._shorter(plan, written))
 
-    def _gain(self, record: Record) -> int:
-        """What the request really loses, the summary as it came included."""
+    def _shorter(self, plan: Plan, record: Record) -> int:
+        """Tokens by which the summary that came is shorter than the plan allowed."""
+        if plan.kind != "summary":
+            return 0
+        written = front(self.context, evolve(self.view, record=record))
         sizing = self.context.sizing
-        after = sections(self.context, evolve(self.view, record=record))
-        return sizing.request(sections(self.context, self.view)) - sizing.request(after)
+        return plan.limit - sum(sizing.request([each]) - self.context.fixed for each in written if each.id == "summary")
 
 
 def _refused(refusal: Refusal) -> Outcome:
@@ -174,8 +176,10 @@ def _guard(context: Context, view: Standing, settings: WindowSettings, soft: int
     record = view.record
     if record is None or record.run == 0 or (not every and record.run < settings.strikes):
         return Guard()
-    size = context.sizing.request(sections(context, view))
-    return guard(record.run, record.told, requests_since(context, record, size), soft)
+    tail = RowRange(context.session, view.after, context.history.range.upto)
+    lost = sum(unsent(context, context.history.rows(tail)).values())
+    size = context.sizing.request(sections(context, view)) - lost
+    return guard(record.run, record.told, requests_since(context, record, size), soft, settings.strikes)
 
 
 def _shape(context: Context, demand: Demand, view: Standing) -> Shape:

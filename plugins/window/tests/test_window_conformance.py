@@ -9,5 +9,5 @@ class TestWindow(StrategyConformance):
     strategy = "window"
     with_extensions = ("window-memory",)
     lossy = True
-    settings = {"clearAtLeastTokens": 40, "keepResults": 1}
+    settings = {"clearAtLeastTokens": 40, "keepResults": 1}  # noqa: RUF012
     other_settings = ({"softPercent": 60, "targetPercent": 30, "strikes": 1}, {"contextWindowTokens": 900})

@@ -48,7 +48,7 @@ class StrategyConformance:
     reply: ClassVar[Callable[[Prompt], str]] = staticmethod(account)
     """What the scripted summarizer replies when it does not fail, for strategies that ask for a form of their own."""
 
-    examples: ClassVar[int] = 40
+    examples: ClassVar[int] = 30
     """How many histories are played by default."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:

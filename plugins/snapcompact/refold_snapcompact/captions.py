@@ -12,7 +12,8 @@ break across lines and pages. Indentation is drawn at half its width; [U+1F525] 
 marks what is left out of a long row. Pictures are easy to misread: for exact ids, paths, numbers and quotes use
 transcript_grep and transcript_read, which read the rows themselves."""
 _DROPPED = (
-    "\nAbout {count:,} characters {place} are not shown. They are kept: transcript_grep and transcript_read reach them."
+    "\nAbout {count:,} cells of text {place} are not shown. They are kept: "
+    "transcript_grep and transcript_read reach them."
 )
 _CROWDED = (
     "[pages left out behind the first, as newer pictures take their places: {count}; "
@@ -21,7 +22,7 @@ _CROWDED = (
 
 
 def caption(dropped: int, first_shown: bool) -> str:
-    """What stands in front of the first page. `dropped` counts characters that no page shows."""
+    """What stands in front of the first page. `dropped` counts cells that no page shows."""
     if not dropped:
         return _READING
     place = "between the first picture and the second" if first_shown else "before the picture"

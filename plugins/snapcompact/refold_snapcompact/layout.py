@@ -1,14 +1,13 @@
 """From the parts of an archive to pages: where each begins, and its text.
 
-Pages are counted out from the first part. While no part holds a two-cell character, where a page begins follows from
-the stored counts, and only the text of pages that are shown is read.
+Pages are counted out from the first part. Where a page begins follows from the stored counts, and only the text of
+pages that are shown is read.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from hashlib import blake2b
-from itertools import accumulate
 
 from attrs import frozen
 from refold import Context, Image, RowRange
@@ -24,7 +23,7 @@ RENDERER = 1
 
 @frozen
 class Span:
-    """A stretch of an archive's stream: `length` characters from `start`, counted from the first stored part."""
+    """A stretch of an archive's stream: `length` cells from `start`, counted from the first stored part."""
 
     start: int
     length: int
@@ -60,17 +59,12 @@ def part_cells(text: str) -> str:
     return stream.stream(shown(text)) + stream.BLOCK if text else ""
 
 
-def spans(context: Context, archive: Archive, shape: Shape) -> list[Span]:
+def spans(archive: Archive, shape: Shape) -> list[Span]:
     """The pages of an archive, by where they stand. The first of its parts need not be the first stored one."""
     if not archive.parts:
         return []
-    start = archive.parts[0].before
-    if not any(part.wide for part in archive.parts):
-        end = archive.parts[-1].before + archive.parts[-1].cells
-        return [Span(at, min(shape.capacity, end - at)) for at in range(start, end, shape.capacity)]
-    texts = archive.texts(context, archive.parts[0].number, archive.parts[-1].number)
-    lengths = [len(page) for page in stream.pages("".join(map(part_cells, texts)), shape)]
-    return [Span(start + at, length) for at, length in zip(accumulate([0, *lengths]), lengths, strict=False)]
+    start, end = archive.parts[0].before, archive.parts[-1].before + archive.parts[-1].cells
+    return [Span(at, min(shape.capacity, end - at)) for at in range(start, end, shape.capacity)]
 
 
 def page(context: Context, archive: Archive, shape: Shape, number: int, span: Span) -> Page:
@@ -80,7 +74,7 @@ def page(context: Context, archive: Archive, shape: Shape, number: int, span: Sp
     last = bisect_right(parts, span.start + span.length - 1, key=lambda part: part.before) - 1
     texts = archive.texts(context, parts[first].number, parts[last].number)
     at = span.start - parts[first].before
-    text = "".join(map(part_cells, texts))[at : at + span.length]
+    text = stream.window("".join(map(part_cells, texts)), at, at + span.length)
     rows = RowRange(context.session, parts[first].covers.after, parts[last].covers.upto)
     return Page(number, span, rows, text, shape)
 

@@ -16,7 +16,7 @@ from attrs import frozen
 
 from refold_snapcompact.glyphs import SCANS, narrow, ranges, wide
 from refold_snapcompact.shapes import Shape
-from refold_snapcompact.stream import BLOCK, rows
+from refold_snapcompact.stream import BLOCK, SECOND, rows
 
 _CODES = {char: chr(code) for char, code in zip(BLOCK + "…—–‘’“”•→←↑↓⇒│─┌┐└┘├┤┼█▓≤≥≠√", range(1, 0x20), strict=False)}
 """Where the C1 of the tables would be: signs that transcripts are full of. All else up to 255 is Latin-1."""
@@ -64,8 +64,8 @@ def raster(page: str, shape: Shape) -> Raster:
 
 def _code(line: str, padded: int) -> bytes:
     """One byte a cell: the place in the tables, a space for what is added later."""
-    if not line.isascii():
-        line = _EXTRA.sub(lambda found: "  " if found[0] in wide() else " ", line).translate(_ENCODED)
+    if not line.isascii() or SECOND in line:
+        line = _EXTRA.sub(" ", line).translate(_ENCODED)
     return line.ljust(padded).encode("latin-1")
 
 
@@ -118,16 +118,13 @@ def _extras(line: str, shape: Shape, length: int) -> dict[int, int]:
     added: dict[int, int] = {}
     if line.isascii():
         return added
-    twice, once, shift = wide(), narrow(), 0
+    twice, once = wide(), narrow()
     for found in _EXTRA.finditer(line):
         char = found[0]
-        at = (found.start() + shift) * shape.advance
-        if char in twice:
-            cells, scans, spare = 2, twice[char], shape.advance - 8
-            shift += 1
-        else:
-            cells, scans, spare = 1, once[char], shape.advance - 8
-        right = length * 8 - at - cells * shape.advance + spare
+        if char == SECOND:
+            continue
+        scans, cells = (twice[char], 2) if char in twice else (once[char], 1)
+        right = length * 8 - (found.start() + cells) * shape.advance + shape.advance - 8
         for y, ink in enumerate(scans):
             if ink:
                 added[y] = added.get(y, 0) | ink << right

@@ -11,7 +11,7 @@ from refold_snapcompact_memory import archive as archives
 
 from refold_snapcompact import frames
 from refold_snapcompact.layout import Page
-from refold_snapcompact.stream import BLOCK
+from refold_snapcompact.stream import readable
 from refold_snapcompact.view import file_name, view
 
 
@@ -45,7 +45,7 @@ def render(context: Work, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     except OSError as error:
         raise Refused(f"{folder} cannot be written ({error}); choose another folder") from error
     pages = [_line(context, page, len(png)) for page, png in zip(seen.pages, data, strict=True)]
-    text = "".join(page.text for page in seen.pages).replace(BLOCK, "\n")
+    text = readable("".join(page.text for page in seen.pages))
     return {
         "pages": pages,
         "count": len(pages),
@@ -62,7 +62,7 @@ def _line(context: Work, page: Page, size: int) -> dict[str, Any]:
         "height": page.height,
         "bytes": size,
         "tokens": context.sizing.image(page.shape.width, page.height),
-        "characters": len(page.text),
+        "characters": len(readable(page.text)),
     }
 
 

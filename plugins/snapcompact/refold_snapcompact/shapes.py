@@ -40,8 +40,8 @@ class Shape:
 
     @property
     def capacity(self) -> int:
-        """Cells of a full page."""
-        return self.columns * self.rows
+        """Cells of a full page: what fits even if every row ends a cell early, for a character of two cells."""
+        return max(1, (self.columns - 1) * self.rows - 1)
 
     def height(self, rows: int) -> int:
         """Pixels of a page that fills that many rows: it is no higher than its text."""

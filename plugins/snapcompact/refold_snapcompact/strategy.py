@@ -26,7 +26,7 @@ from refold import (
 from refold_snapcompact_memory import archive as archives
 from refold_snapcompact_memory.archive import Archive, Part
 
-from refold_snapcompact import fallback, frames, plan, stream
+from refold_snapcompact import fallback, frames, plan
 from refold_snapcompact.entries import packed
 from refold_snapcompact.layout import part_cells
 from refold_snapcompact.settings import SnapcompactSettings
@@ -174,7 +174,7 @@ def _grown(base: Base, rows: RowRange, history: History) -> Base:
         cells = part_cells(text)
         cut: Cut = history.cut(last)
         covers = RowRange(rows.session, after, last)
-        parts.append(Part(0, covers, cut.tokens, 0, len(cells), stream.has_wide(cells)))
+        parts.append(Part(0, covers, cut.tokens, 0, len(cells)))
         texts.append(text)
         after = last
     return Base(base.folds, base.archive.grown(parts, texts), history.since(rows.upto))

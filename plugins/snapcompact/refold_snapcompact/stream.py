@@ -1,7 +1,8 @@
 """Stored text as the stream of cells that pages show, and how it breaks into rows and pages.
 
-The stream wraps where a row ends, also inside a word: no cell is lost, and a longer text has the pages of a shorter one
-in front. Each line break is one solid cell.
+The stream wraps where a row ends, also inside a word: no cell is lost, and a longer text has the full pages of a
+shorter one in front. Each line break is one solid cell. Where a page begins depends on the number of cells before it
+alone, so it is found without reading them.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from refold_snapcompact.glyphs import unseen_pattern, wide, wide_pattern
+from refold_snapcompact.glyphs import unseen_pattern, wide_pattern
 from refold_snapcompact.shapes import Shape
 
 BLOCK = "\u2588"
 """A solid cell: a line break."""
+
+SECOND = "\0"
+"""The second cell of a character that takes two. So the length of a stream is its width."""
 
 _SHADE = "\u2593"
 _SIGNS = {
@@ -37,15 +41,21 @@ _ASCII_UNSEEN = re.compile(r"[^ -~\n]")
 def stream(text: str) -> str:
     """The cells of a text. A character without a glyph is written as its code, a run of them in one bracket.
 
-    >>> stream("a\\nb"), stream("go 🔥🚀")
-    ('a█b', 'go [U+1F525 1F680]')
+    >>> stream("a\\nb"), stream("go 🔥🚀"), stream("日")
+    ('a█b', 'go [U+1F525 1F680]', '日\\x00')
     """
     if not text.isascii():
         text = _SIGN.sub(lambda found: _SIGNS[found[0]], text)
         text = unseen_pattern().sub(_codes, text)
+        text = wide_pattern().sub(_twice, text)
     elif _ASCII_UNSEEN.search(text):
         text = unseen_pattern().sub(_codes, text)
     return text.replace("\n", BLOCK)
+
+
+def readable(cells: str) -> str:
+    """The text that cells show, its line breaks as such."""
+    return cells.replace(SECOND, "").replace(BLOCK, "\n")
 
 
 def _codes(found: re.Match[str]) -> str:
@@ -53,47 +63,42 @@ def _codes(found: re.Match[str]) -> str:
     return "\n".join(runs)
 
 
-def has_wide(cells: str) -> bool:
-    """Whether a stream holds a two-cell character, so that its length is not its width."""
-    return not cells.isascii() and wide_pattern().search(cells) is not None
+def _twice(found: re.Match[str]) -> str:
+    return found[0] + SECOND
 
 
 def rows(cells: str, columns: int) -> Iterator[str]:
     """The rows of a stream. A two-cell character that would cross the edge begins the next row.
 
-    >>> list(rows("abcde", 2)), list(rows("a日b", 2))
-    (['ab', 'cd', 'e'], ['a', '日', 'b'])
+    >>> list(rows("abcde", 2)), list(rows("a日\\0b", 2))
+    (['ab', 'cd', 'e'], ['a', '日\\x00', 'b'])
     """
-    if not has_wide(cells):
-        yield from (cells[at : at + columns] for at in range(0, len(cells), columns))
-        return
     at = 0
     while at < len(cells):
-        row = _fitting(cells[at : at + columns], columns)
-        yield row
-        at += len(row)
+        end = at + columns
+        if cells[end : end + 1] == SECOND:
+            end -= 1
+        yield cells[at:end]
+        at = end
 
 
-def _fitting(row: str, columns: int) -> str:
-    twice, used = wide(), 0
-    if has_wide(row):
-        for place, char in enumerate(row):
-            used += 2 if char in twice else 1
-            if used > columns:
-                return row[:place]
-    return row
+def window(cells: str, start: int, end: int) -> str:
+    """The characters that begin in the cells from `start` to `end`, whole.
+
+    >>> window("a日\\0b", 0, 2), window("a日\\0b", 2, 4)
+    ('a日\\x00', 'b')
+    """
+    last = end + 1 if cells[end : end + 1] == SECOND else end
+    return cells[start:last].removeprefix(SECOND)
 
 
 def pages(cells: str, shape: Shape) -> list[str]:
     """The pages of a stream, all full but the last. No cell: no page."""
-    if not has_wide(cells):
-        return [cells[at : at + shape.capacity] for at in range(0, len(cells), shape.capacity)]
-    broken = list(rows(cells, shape.columns))
-    return ["".join(broken[at : at + shape.rows]) for at in range(0, len(broken), shape.rows)]
+    return [window(cells, at, at + shape.capacity) for at in range(0, len(cells), shape.capacity)]
 
 
 def row_count(page: str, shape: Shape) -> int:
     """How many rows a page fills."""
-    if has_wide(page):
-        return sum(1 for _ in rows(page, shape.columns))
-    return -(-len(page) // shape.columns)
+    if SECOND not in page:
+        return -(-len(page) // shape.columns)
+    return sum(1 for _ in rows(page, shape.columns))

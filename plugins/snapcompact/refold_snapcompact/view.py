@@ -17,7 +17,7 @@ from refold_snapcompact.shapes import Shape, affordable, shape_for
 
 @frozen
 class View:
-    """Pages in view, oldest first, of `count`. `dropped` characters are on pages that no budget has room for; `crowded`
+    """Pages in view, oldest first, of `count`. `dropped` cells are on pages that no budget has room for; `crowded`
     pages stand back for the pictures of the newest turns."""
 
     shape: Shape
@@ -42,7 +42,7 @@ def view(context: Context, archive: Archive, tail: RowRange) -> View | None:
     shape = affordable(shape, context.window.share(settings.archive_percent), context.sizing.image)
     full = context.sizing.image(shape.width, shape.height(shape.rows))
     limits = budget(context.model, context.window, settings, full)
-    all_spans = spans(context, archive, shape)
+    all_spans = spans(archive, shape)
     known: dict[int, Page] = {}
     for selection in selections(len(all_spans), limits.pages):
         for at in selection.pages:
@@ -87,7 +87,7 @@ def facts(context: Context, seen: View) -> tuple[Fact, ...]:
         Fact("page budget", f"{seen.limits.pages} by {seen.limits.source}"),
     ]
     if seen.dropped:
-        lines.append(Fact("characters not shown", f"{seen.dropped:,}; kept in the archive"))
+        lines.append(Fact("cells not shown", f"{seen.dropped:,}; kept in the archive"))
     if seen.crowded:
         lines.append(Fact("pages behind other pictures", str(seen.crowded)))
     for each in seen.pages:

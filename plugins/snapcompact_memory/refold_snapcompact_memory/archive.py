@@ -22,9 +22,8 @@ MIGRATIONS = (
         after INTEGER NOT NULL,       -- the part holds the rows behind this one
         upto INTEGER NOT NULL,        -- up to this one
         cut_tokens INTEGER NOT NULL,  -- the running total at `upto`, as a check
-        before INTEGER NOT NULL,      -- characters that the parts before it have on pages
-        cells INTEGER NOT NULL,       -- characters that it has itself
-        wide INTEGER NOT NULL,        -- whether some of them take two cells
+        before INTEGER NOT NULL,      -- cells that the parts before it take on pages
+        cells INTEGER NOT NULL,       -- cells that it takes itself
         text TEXT NOT NULL,
         PRIMARY KEY (session, part)
     )
@@ -34,15 +33,14 @@ MIGRATIONS = (
 
 @frozen
 class Part:
-    """A few rows as text. `tokens` is the running total at the last of them; `cells` counts the characters that
-    pages show of it (some take two cells when it is `wide`), and `before` those of all parts before it."""
+    """A few rows as text. `tokens` is the running total at the last of them; `cells` is what it takes on pages, and
+    `before` what all parts before it take."""
 
     number: int
     covers: RowRange
     tokens: int
     before: int
     cells: int
-    wide: bool
 
 
 @frozen
@@ -86,14 +84,14 @@ class Archive:
 def load(context: Context) -> Archive | None:
     """The stored archive while its cut holds; no text is read. None: there is none, or another version wrote it."""
     found = context.read(
-        "SELECT part, after, upto, cut_tokens, before, cells, wide FROM snapcompact_archive"
+        "SELECT part, after, upto, cut_tokens, before, cells FROM snapcompact_archive"
         " WHERE session=? AND format=? ORDER BY part",
         context.session,
         FORMAT,
     )
     parts = tuple(
-        Part(number, RowRange(context.session, after, upto), tokens, before, cells, bool(wide))
-        for number, after, upto, tokens, before, cells, wide in found
+        Part(number, RowRange(context.session, after, upto), tokens, before, cells)
+        for number, after, upto, tokens, before, cells in found
     )
     archive = Archive(parts)
     return archive if parts and context.history.holds(archive.cut) else None
@@ -106,7 +104,7 @@ def store(writer: Writer, session: str, archive: Archive) -> None:
     for part in archive.parts:
         if part.number in archive.fresh:
             writer.execute(
-                "INSERT INTO snapcompact_archive VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO snapcompact_archive VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 session,
                 part.number,
                 FORMAT,
@@ -115,7 +113,6 @@ def store(writer: Writer, session: str, archive: Archive) -> None:
                 part.tokens,
                 part.before,
                 part.cells,
-                part.wide,
                 archive.fresh[part.number],
             )
 
@@ -126,7 +123,7 @@ def copy(fork: Fork) -> None:
     found = fork.read("SELECT max(upto) FROM snapcompact_archive WHERE session=?", fork.source)
     if found[0][0] is not None and found[0][0] <= fork.at:
         fork.write.execute(
-            "INSERT INTO snapcompact_archive SELECT ?, part, format, after, upto, cut_tokens, before, cells, wide, text"
+            "INSERT INTO snapcompact_archive SELECT ?, part, format, after, upto, cut_tokens, before, cells, text"
             " FROM snapcompact_archive WHERE session=?",
             fork.target,
             fork.source,

@@ -30,7 +30,7 @@ from refold.cli import main as entry
         (["fork", "talk", "--at", "999"], 1, "its rows are 1 to 160"),
         (["context", "talk", "tail"], 1, "no request was prepared"),
         (["compact", "talk", "-m", "some-model"], 1, "unknown model 'some-model'"),
-        (["compact", "talk", "-r", "high"], 1, "no reasoning level"),
+        (["compact", "talk", "-r", "ultra"], 1, "reasoning 'ultra' is not offered"),
         (["compact", "talk", "sliding"], 1, "no strategy 'sliding' is installed"),
         (["compact", "rolling"], 1, "name the session first"),
         (["search", "talk", ""], 1, "an empty text"),

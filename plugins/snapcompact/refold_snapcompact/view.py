@@ -51,7 +51,7 @@ def view(context: Context, archive: Archive, tail: RowRange) -> View | None:
         pages = [known[at] for at in selection.pages]
         sizes = frames.sizes(context, pages)
         total = sum(sizes[each.digest] for each in pages)
-        if base64_bytes(total) <= INLINE_BYTES:
+        if sum(base64_bytes(sizes[each.digest]) for each in pages) <= INLINE_BYTES:
             break
     away = crowded(len(pages), len(context.history.images(tail)), limits)
     shown = _without(pages, away, selection.first)

@@ -158,6 +158,11 @@ def migrations():
     return [f"CREATE TABLE notes_upto({session}, upto INTEGER)"]
 @hookimpl
 def fold_plugin(): return Notes()
+class Reader:
+    def reduce(self, context, rows, size, refused):
+        return {row.ref: "[elided: read again]" for row in rows if row.kind == "result"}
+@hookimpl
+def reducer(): return Reader()
 @hookimpl
 def commands():
     def set(context, arguments):
@@ -206,6 +211,19 @@ def test_folds_of_others_stand_as_text_in_front_of_the_pages(home: Path, talk: T
         again = session.compact(WINDOW)
         assert kinds(again) == ["fold", "frames", "tail"]
         assert frames(again).covers.after == 20
+
+
+@pytest.mark.usefixtures("notes")
+def test_the_archive_holds_rows_as_they_are_whatever_reducers_did_to_the_view(home: Path, talk: Talk) -> None:
+    with Host(home) as host:
+        session = host.new(model="claude-sonnet-4-5")
+        host.choose("snapcompact", True, session=session.id)
+        talk(session, 60)
+        session.prepare(1_000_000)
+        session.compact(WINDOW)
+        archived = session_text(host, session.id)
+        assert "elided" not in archived
+        assert archived.count("def f3(value):") == 50
 
 
 def session_text(host: Host, session: str) -> str:

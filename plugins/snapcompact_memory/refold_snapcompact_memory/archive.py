@@ -99,7 +99,9 @@ def load(context: Context) -> Archive | None:
 
 def store(writer: Writer, session: str, archive: Archive) -> None:
     """Stores the fresh parts; parts that are not of this archive, such as one whose cut no longer held, leave."""
-    first = min(archive.fresh, default=0)
+    if not archive.fresh:
+        return
+    first = min(archive.fresh)
     writer.execute("DELETE FROM snapcompact_archive WHERE session=? AND part>=?", session, first)
     for part in archive.parts:
         if part.number in archive.fresh:

@@ -120,8 +120,9 @@ class _Attempt:
             raise CompactionFailed(f"the record is not admitted: {reason}; nothing was changed")
         session = self.context.session
         self.context.commit(lambda writer: store.add(writer, session, record))
-        told = record.told and not self.guard.told
-        note = f"suspended: {plan.reason}" if told else plan.reason
+        note = plan.reason if plan.kind == "drop" else ""
+        if record.told and not self.guard.told:
+            note = f"suspended: {note}"
         return Applied(rows, kind=plan.kind, summary=summary, lossy=record.lossy, note=note)
 
     def _record(self, plan: Plan, summary: Summary | None) -> Record:

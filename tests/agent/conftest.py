@@ -8,9 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,24 +16,7 @@ from attrs import define, field
 from refold import Host, Session
 from refold.agent.events import Event
 
-
-def _beside(name: str) -> ModuleType:
-    """A module of this folder: tests are imported by path, so their neighbours are, too."""
-    full = f"refold_agent_tests_{name}"
-    if full not in sys.modules:
-        spec = spec_from_file_location(full, Path(__file__).with_name(f"{name}.py"))
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[full] = module = module_from_spec(spec)
-        spec.loader.exec_module(module)
-    return sys.modules[full]
-
-
-wires = _beside("wires")
-Say, Refuse = wires.Say, wires.Refuse
-
-Play = Callable[[dict[str, Any]], Any]
-"""From a request's body to a `Say` or a `Refuse`."""
+from .wires import STREAMS, Refuse, Say, chat_whole, faults_of_chat
 
 
 @define
@@ -95,16 +76,16 @@ class _Handler(BaseHTTPRequestHandler):
         streamed = bool(body.get("stream")) or "streamGenerateContent" in path
         (model.asked if streamed else model.summarized).append(body)
         if "messages" in body and path.endswith("chat/completions"):
-            model.faults += wires.faults_of_chat(body)
+            model.faults += faults_of_chat(body)
         script = model.script if streamed else model.summaries
         say = script.pop(0) if len(script) > 1 else script[0]
         say = say(body) if callable(say) else say
         if isinstance(say, Refuse):
             self._whole(say.status, say.body)
         elif streamed:
-            self._stream(wires.STREAMS[_protocol(path)](say), say.end)
+            self._stream(STREAMS[_protocol(path)](say), say.end)
         else:
-            self._whole(200, wires.chat_whole(say))
+            self._whole(200, chat_whole(say))
 
     def _whole(self, status: int, body: Any) -> None:
         data = (body if isinstance(body, str) else json.dumps(body)).encode()
@@ -236,3 +217,29 @@ def talk() -> Callable[[Session, int], None]:
             session.assistant(f"Part {n} returns {n}.")
 
     return say
+
+
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Installs an extension for this test: a module with its distribution on the path."""
+    made: list[str] = []
+
+    def make(id: str, body: str, **manifest: object) -> None:
+        module = f"agent_test_extension_{id}"
+        facts = tmp_path / module / f"{module}-1.0.dist-info"
+        facts.mkdir(parents=True)
+        words = ", ".join(f"{k}={v!r}" for k, v in {"title": id, "summary": id, "default": True, **manifest}.items())
+        preamble = f"from refold import *\n@hookimpl\ndef manifest(): return Manifest(id={id!r}, {words})\n"
+        (facts.parent / f"{module}.py").write_text(preamble + body)
+        (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
+        (facts / "entry_points.txt").write_text(f"[refold.extensions]\n{id} = {module}\n")
+        (facts / "RECORD").write_text(f"{module}.py,,\n{facts.name}/METADATA,,\n{facts.name}/entry_points.txt,,\n")
+        monkeypatch.syspath_prepend(facts.parent)
+        made.append(module)
+
+    yield make
+    for module in made:
+        sys.modules.pop(module, None)

@@ -10,7 +10,8 @@ from refold.agent import events
 from refold.agent.tools import HostTool
 from refold.agent.turn import STOPPED
 from refold.providers.failures import ProviderError
-from refold_agent_tests_wires import Refuse, Say
+
+from .wires import Refuse, Say
 
 PROTOCOLS = ["openai-chat", "openai-responses", "anthropic", "gemini"]
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"path": {"type": "string"}}}
@@ -135,7 +136,9 @@ def test_a_follow_up_of_a_turn_that_fails_is_kept(session: Session, model: Any) 
 
 
 def test_an_answer_that_the_output_limit_cuts_is_continued_and_is_one_row(session: Session, model: Any) -> None:
-    model.plays(Say("One, two, ", stop="length", usage=(9, 3)), Say("three, ", stop="length"), Say("four.", usage=(20, 2)))
+    model.plays(
+        Say("One, two, ", stop="length", usage=(9, 3)), Say("three, ", stop="length"), Say("four.", usage=(20, 2))
+    )
     finished = session.send("Count")
     assert (finished.stop, finished.text) == ("end", "One, two, three, four.")
     assert [row.text for row in session.rows()] == ["Count", "One, two, three, four."]

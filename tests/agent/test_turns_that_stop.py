@@ -19,7 +19,8 @@ from refold.agent import events
 from refold.agent.tools import HostTool
 from refold.agent.turn import CUT, INTERRUPTED, STOPPED
 from refold.providers.failures import Interrupted
-from refold_agent_tests_wires import Say
+
+from .wires import Say
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 

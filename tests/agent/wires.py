@@ -35,8 +35,12 @@ class Refuse:
 
 def too_large(limit: int, counted: int) -> Refuse:
     """As OpenAI says it."""
-    words = f"This model's maximum context length is {limit} tokens. However, your messages resulted in {counted} tokens."
-    return Refuse(400, {"error": {"message": words, "type": "invalid_request_error", "code": "context_length_exceeded"}})
+    words = (
+        f"This model's maximum context length is {limit} tokens. However, your messages resulted in {counted} tokens."
+    )
+    return Refuse(
+        400, {"error": {"message": words, "type": "invalid_request_error", "code": "context_length_exceeded"}}
+    )
 
 
 def parts(say: Say) -> list[str]:
@@ -92,7 +96,9 @@ def responses(say: Say) -> Iterator[Any]:
         for piece in parts(say):
             yield {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": piece}
         content = [{"type": "output_text", "text": say.text, "annotations": []}]
-        output.append({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content})
+        output.append(
+            {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content}
+        )
     if say.end:
         return
     for call in say.calls:

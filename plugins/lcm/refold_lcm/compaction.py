@@ -8,7 +8,7 @@ from attrs import field, mutable
 from refold import Applied, CompactionFailed, Cut, Demand, Fold, Nothing, Outcome, RowRange, Summary, Work
 from refold_lcm_memory import OWNER, Draft, Node, View, save, view
 
-from refold_lcm.plan import LEAST_SUMMARY, Shares, chunks, group
+from refold_lcm.plan import LEAST_LEAF, Shares, chunks, group
 from refold_lcm.sections import sections, size
 from refold_lcm.summaries import Written, pointer, written
 
@@ -87,7 +87,7 @@ class Compaction:
         def fits(text: str) -> bool:
             return size(self.work, [self._draft(depth, rows.after, cut, Written(text, "summary", "", 0))]) < source
 
-        limit = max(LEAST_SUMMARY, min(self.plan.parent, source // 2))
+        limit = max(LEAST_LEAF, min(self.plan.parent, source // 2))
         if all(child.made == "pointer" for child in children):
             text = pointer(rows)
         else:

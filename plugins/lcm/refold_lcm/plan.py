@@ -15,8 +15,9 @@ from refold_lcm.settings import LcmSettings
 WRAPPING = 45
 """Tokens, at most, of the lines around a node's summary and of its message."""
 
-LEAST_SUMMARY, LARGEST_LEAF, LARGEST_PARENT = 32, 768, 1_536
-"""Tokens of a summary's limit."""
+LEAST_LEAF, LARGEST_LEAF = 64, 768
+LEAST_PARENT, LARGEST_PARENT = 128, 1_536
+"""Tokens of a summary's limit. A parent also holds what the user set for the whole session, word for word."""
 
 LEAST_CHUNK, LARGEST_CHUNK = 400, 6_000
 """Tokens of rows that one leaf covers, where units allow it."""
@@ -24,8 +25,8 @@ LEAST_CHUNK, LARGEST_CHUNK = 400, 6_000
 FAN = 4
 """Nodes that one parent joins."""
 
-ROOM_FOR = 12
-"""Nodes that fit into their share: a tree with two children a node then holds 2 to the 12th leaves in even depth."""
+LEAVES, PARENTS = 8, 4
+"""Leaves, or parents, of the largest size that fit into the nodes' share."""
 
 
 @frozen
@@ -61,12 +62,12 @@ def shares(demand: Demand, window: int | None, settings: LcmSettings, history: i
     free = max(0, whole * settings.trigger_percent // 100 - fixed)
     bound = whole if demand.kind == "automatic" else min(whole, history)
     tail = max(0, min(bound * settings.tail_percent // 100, free - whole // 10))
-    node = (free - tail) // 2 // ROOM_FOR - WRAPPING
+    nodes = (free - tail) // 2
     return Shares(
         tail=tail,
         free=free,
-        leaf=min(LARGEST_LEAF, max(LEAST_SUMMARY, node)),
-        parent=min(LARGEST_PARENT, max(LEAST_SUMMARY, node)),
+        leaf=min(LARGEST_LEAF, max(LEAST_LEAF, nodes // LEAVES - WRAPPING)),
+        parent=min(LARGEST_PARENT, max(LEAST_PARENT, nodes // PARENTS - WRAPPING)),
         chunk=min(LARGEST_CHUNK, max(LEAST_CHUNK, whole // 2)),
     )
 

@@ -8,7 +8,8 @@ from attrs import frozen
 from refold import Fold, RowRange, SummaryRejected, Work
 from refold_lcm_memory import Made
 
-from refold_lcm.plan import LEAST_SUMMARY
+LEAST_RETRY = 32
+"""Tokens: a second try is never given less."""
 
 POINTER = "(not summarized: what a model wrote was no smaller than these {rows:,} rows or over its limit)"
 
@@ -32,7 +33,7 @@ def written(
     that fails too, a pointer says so. Raises SummaryFailed for everything else: then there is no node.
     """
     made: Made = "summary"
-    for made, most in (("summary", limit), ("shorter", max(LEAST_SUMMARY, limit // 3))):
+    for made, most in (("summary", limit), ("shorter", max(LEAST_RETRY, limit // 3))):
         try:
             summary = work.summarize(*material, limit=most)
         except SummaryRejected as error:

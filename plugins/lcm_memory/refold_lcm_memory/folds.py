@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from refold import Context, Fold, History
 
 from refold_lcm_memory.node import OWNER
-from refold_lcm_memory.tree import view
+from refold_lcm_memory.tree import offered
 
 
 class Nodes:
-    """The nodes that lcm itself would show, from the first row of the asked history on."""
+    """The largest stored nodes from the first row of the asked history on."""
 
     owner = OWNER
 
     def folds(self, context: Context, history: History) -> Sequence[Fold]:
-        return [node.fold() for node in view(context).nodes if node.cut.seq > history.range.after]
+        return [node.fold() for node in offered(context).nodes if node.cut.seq > history.range.after]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -42,22 +42,23 @@ class Draft:
 def view(context: Context) -> View:
     """The roots; in a fork that ends inside covered rows, the largest nodes that still end with a turn.
 
-    A node that reaches into the newest turn stands in no request: the newest turn is shown as it is. Nor does one
-    whose last turn went on afterwards (a fork answers open calls). Its children take its place.
+    A node that reaches into the newest turn stands in no request of lcm: the newest turn is shown as it is. Nor does
+    one whose last turn went on afterwards (a fork answers open calls). Its children take its place.
     """
     history = context.history
-    found = context.read("SELECT upto, tokens, format FROM lcm_cursor WHERE session=?", context.session)
-    if not found:
-        return View((), None)
-    upto, tokens, format = found[0]
-    if format != FORMAT or not history.holds(Cut(upto, tokens)):
-        return View((), upto)
-    nodes = _children(context, None)
     prompt = history.prompt()
     last = prompt.seq - 1 if prompt else 0
-    while nodes and not _ends_turn(history, nodes[-1].cut.seq, last):
-        nodes += _children(context, nodes.pop().id)
-    return View(tuple(nodes), upto)
+    return _largest(context, lambda seq: _ends_turn(history, seq, last))
+
+
+def offered(context: Context) -> View:
+    """The nodes for other strategies: the roots, as long as a row or the newest turn is left to be shown.
+
+    The host shows the whole turn of the first row that they leave, so that they may end inside a turn.
+    """
+    rows, prompt = context.history.range, context.history.prompt()
+    last = prompt.seq - 1 if prompt else 0
+    return _largest(context, lambda seq: seq < rows.upto or seq <= last)
 
 
 def save(writer: Writer, session: str, before: View, cut: Cut, drafts: Sequence[Draft]) -> None:
@@ -132,6 +133,20 @@ def covered(context: Context) -> int:
     """The last row that the stored leaves cover; 0: none."""
     found = context.read("SELECT upto FROM lcm_cursor WHERE session=? AND format=?", context.session, FORMAT)
     return found[0][0] if found else 0
+
+
+def _largest(context: Context, fits: Callable[[int], bool]) -> View:
+    """The roots; the last is replaced by its children while its last row does not fit."""
+    found = context.read("SELECT upto, tokens, format FROM lcm_cursor WHERE session=?", context.session)
+    if not found:
+        return View((), None)
+    upto, tokens, format = found[0]
+    if format != FORMAT or not context.history.holds(Cut(upto, tokens)):
+        return View((), upto)
+    nodes = _children(context, None)
+    while nodes and not fits(nodes[-1].cut.seq):
+        nodes += _children(context, nodes.pop().id)
+    return View(tuple(nodes), upto)
 
 
 def _ends_turn(history: History, seq: int, last: int) -> bool:

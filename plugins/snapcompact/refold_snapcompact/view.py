@@ -76,7 +76,9 @@ def section(seen: View, covers: RowRange) -> Section:
         first = Note(captions.caption(seen.dropped, seen.first_shown), tuple(each.image for each in seen.pages))
         inputs = (first, Note(captions.ending(seen.crowded)))
     rows = f"rows {covers.after + 1}-{covers.upto}"
-    return Section("frames", f"archived {rows} as {len(seen.pages)} pages", "frames", inputs, covers)
+    count = len(seen.pages)
+    label = f"archived {rows} as {count} {'page' if count == 1 else 'pages'}"
+    return Section("frames", label, "frames", inputs, covers)
 
 
 def facts(context: Context, seen: View) -> tuple[Fact, ...]:

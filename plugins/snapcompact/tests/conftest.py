@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve
 from PIL import Image as Pictures
 from PIL import ImageDraw, ImageFont
-from refold import Call, Host, Image, Model, Note, Section, Session
+from refold import Call, Host, Image, Model, Note, Row, Section, Session, SourceRef
 from refold.prepare import road
 from refold.prepare.request import Ask, Desk, Prepared
 from refold_snapcompact import glyphs
@@ -140,16 +140,24 @@ def host(home: Path) -> Iterator[Host]:
 Talk = Callable[..., None]
 
 
+def _turn(turn: int, words: int) -> list[Row]:
+    new = SourceRef("", 0)
+    call = Call(f"call-{turn}", "read", {"path": f"/src/module_{turn}.py"})
+    code = f"def f{turn}(value):\n    return {turn}\n" * (words // 4)
+    return [
+        Row(new, "user", 0, 0, opens=True, text=f"question {turn}: what does module {turn} do?"),
+        Row(new, "assistant", 0, 0, text="reading it", calls=(call,)),
+        Row(new, "result", 0, 0, text=code, call_id=call.id),
+        Row(new, "assistant", 0, 0, text=f"answer {turn}: " + "it returns a number. " * (words // 5)),
+    ]
+
+
 @pytest.fixture
 def talk() -> Talk:
     """Appends whole turns with one tool call each."""
 
     def say(session: Session, turns: int, words: int = 200, first: int = 0) -> None:
-        for turn in range(first, first + turns):
-            session.user(f"question {turn}: what does module {turn} do?")
-            session.assistant("reading it", [Call(f"call-{turn}", "read", {"path": f"/src/module_{turn}.py"})])
-            session.results({f"call-{turn}": f"def f{turn}(value):\n    return {turn}\n" * (words // 4)})
-            session.assistant(f"answer {turn}: " + "it returns a number. " * (words // 5))
+        session.append(row for turn in range(first, first + turns) for row in _turn(turn, words))
 
     return say
 

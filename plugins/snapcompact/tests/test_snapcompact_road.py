@@ -284,8 +284,8 @@ def test_pictures_of_the_tail_have_reserved_places_and_never_break_the_limit(
 
 def test_the_bytes_of_all_pages_stay_within_the_inline_limit(paged: Session, roads: Road) -> None:
     noise = "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=1_000_000))
-    for at in range(0, len(noise), 7_000):
-        paged.user(noise[at : at + 7_000])
+    texts = [noise[at : at + 7_000] for at in range(0, len(noise), 7_000)]
+    paged.append(Row(SourceRef("", 0), "user", 0, 0, opens=True, text=text) for text in texts)
     paged.user("the end")
     prepared = roads.compact(paged, Model("claude-opus-5", "anthropic", ""), 1_000_000)
     found = pages(prepared)
@@ -356,7 +356,7 @@ def test_a_fault_in_its_settings_is_shown_and_the_defaults_serve(home: Path, bad
 
 
 @pytest.mark.parametrize("protocol", list(PROTOCOLS))
-@pytest.mark.parametrize("model", ["claude-opus-5", "gpt-5.5", "gemini-3-pro", "local/qwen3-vl"])
+@pytest.mark.parametrize("model", ["claude-opus-5", "local/qwen3-vl"])
 def test_requests_with_pages_are_valid_for_each_protocols_own_types(
     protocol: str, model: str, paged: Session, talk: Talk, roads: Road, adapters: Callable[[str, Any], object]
 ) -> None:

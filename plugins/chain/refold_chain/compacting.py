@@ -29,11 +29,13 @@ from refold_chain.view import Base, front, window_of
 
 @frozen
 class _Prompt:
-    """A prompt in front of a block; `upto` is the last row that is shown with it."""
+    """A prompt in front of a block, `whole` or so many `characters` of it; `upto` is the last row that is shown with
+    it. What is cut out of one goes to the summarizer."""
 
     seq: int
     upto: int
     characters: int
+    whole: bool
 
 
 def fold(context: Work, demand: Demand, base: Base, found: Layout, parts: Sequence[Part]) -> Outcome:
@@ -94,11 +96,15 @@ def _groups(chain: Sequence[Block], prompt: int | None) -> list[tuple[int, int]]
 
 
 def _merged(context: Work, run: Sequence[Block]) -> Block:
-    folds = [_fold(context.session, block) for block in run]
-    limit = max(context.sizing.text(block.summary) for block in run)
-    summary = context.summarize(*folds, limit=limit)
     first, last = run[0], run[-1]
     shows = first.prompt is not None and first.prompt == _prompt_seq(context)
+    material: list[RowRange | Fold] = []
+    for block in run:
+        if block.prompt is not None and not shows:  # its row leaves the view, so what it set goes into the summary
+            material.append(RowRange(context.session, block.prompt - 1, block.prompt))
+        material.append(_fold(context.session, block))
+    limit = max(context.sizing.text(block.summary) for block in run)
+    summary = context.summarize(*material, limit=limit)
     block = evolve(
         last,
         number=blocks.number(context),
@@ -128,11 +134,13 @@ def _fold(session: str, block: Block) -> Fold:
 
 
 def _block(context: Work, demand: Demand, base: Base, part: Part, prompt: _Prompt | None) -> tuple[Block, Summary]:
-    rows = RowRange(context.session, part.after, part.upto)
+    rows = RowRange(context.session, prompt.upto if prompt and prompt.whole else part.after, part.upto)
     window = window_of(context)
     bound = window if demand.limit is None else min(window, demand.limit)
     room = min(context.history.size(rows), bound * plan.CONTEXT_PERCENT // 100)
     known = texts.known(base.blocks, room, context.sizing.text)
+    if part.in_turn:
+        known = "\n\n".join(filter(None, (known, _request(context))))
     task = texts.TASK_IN_TURN if part.in_turn else texts.TASK
     summary = context.summarize(rows, context=known, instructions=task, limit=plan.summary_limit(bound))
     cut = context.history.cut(part.upto)
@@ -165,7 +173,17 @@ def _prompt(context: Work, found: Layout, part: Part) -> _Prompt | None:
     limit = window * plan.PROMPT_PERCENT // 100
     whole = context.history.size(row) <= limit
     characters = len(text) if whole else texts.shortened(text, limit, context.sizing.text)
-    return _Prompt(found.prompt, found.prompt_upto, characters)
+    return _Prompt(found.prompt, found.prompt_upto, characters, whole)
+
+
+def _request(context: Work) -> str:
+    """The prompt of the turn in progress, as a summarizer of its steps sees it."""
+    opened = context.history.prompt()
+    if opened is None:
+        return ""
+    text = next(iter(context.history.rows(RowRange(context.session, opened.seq - 1, opened.seq)))).text
+    room = window_of(context) * plan.PROMPT_PERCENT // 100
+    return texts.REQUEST.format(text=texts.quoted(text, texts.shortened(text, room, context.sizing.text)))
 
 
 def _prompt_seq(context: Work) -> int | None:

@@ -15,6 +15,8 @@ OPENS_IN_TURN = (
 ENDS = "[end of the summary up to row {last}]"
 LEFT_OUT = "\n[… {count:,} characters left out of the middle of this message …]\n"
 
+REQUEST = "[the request that is being worked on]\n{text}"
+
 TASK = """\
 Write a block of summary for a part of an agent's conversation that leaves its window. It is put behind the earlier
 blocks, which stay as they are, and the conversation goes on behind it. Say only what the newly evicted history adds:

@@ -35,7 +35,7 @@ def test_earlier_steps_fold_and_the_prompt_stands_once_whatever_the_number_of_fo
     assert session.record.compactions >= 3
     for prepared in requests:
         assert not prepared.rests
-        assert texts(prepared).count(PROMPT) == 1
+        assert sum(PROMPT in text for text in texts(prepared)) == 1
         assert prepared.size.tokens < WINDOW
     covered = blocks(requests[-1])
     assert covered[0][0] == 1, "the block names the rows behind the prompt"
@@ -145,6 +145,19 @@ def test_a_follow_up_is_marked_for_the_summarizer_and_never_taken_for_the_prompt
     assert "user, follow-up" in labels
 
 
+def test_the_summarizer_of_steps_sees_the_request_and_is_told_that_it_stays(
+    host: Host, summarizer: ScriptedSummarizer
+) -> None:
+    session = host.new()
+    session.user(PROMPT)
+    work(session, 20)
+    assert len(summarizer.prompts) > 1
+    for prompt in summarizer.prompts:
+        assert PROMPT in prompt.context
+        assert "do not repeat it" in prompt.task
+        assert all(PROMPT not in block.text for block in prompt.blocks)
+
+
 def test_the_next_prompt_is_kept_and_the_finished_turn_keeps_its_block(host: Host) -> None:
     session = host.new()
     session.user(PROMPT)
@@ -174,6 +187,21 @@ def test_blocks_of_the_turn_in_progress_are_merged_last_and_begin_with_the_promp
     assert any(later < earlier for earlier, later in pairwise(counts))
     assert blocks(prepared)[0] == (0, 8), "the block before the turn is one, and stays"
     assert blocks(prepared)[1][0] == 9
+
+
+def test_what_the_prompt_of_a_finished_turn_set_survives_the_merge_of_its_blocks(
+    host: Host, summarizer: ScriptedSummarizer
+) -> None:
+    session = host.new()
+    summarizer.reply = lambda prompt: "what these rows add. " * 60
+    session.user("Find out what is slow. Never touch billing.py.")
+    work(session, 20)
+    session.assistant("done")
+    for number in range(12):
+        turns(session, 2, first=number * 2, words=200)
+        prepared = session.compact(WINDOW)
+    assert blocks(prepared)[0][0] == 0, "its blocks are merged"
+    assert "Never touch billing.py." in texts(prepared)[0]
 
 
 def test_with_one_step_there_is_nothing_to_fold_by_itself(host: Host) -> None:

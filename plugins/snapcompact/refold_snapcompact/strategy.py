@@ -148,7 +148,8 @@ def _archive(context: Work, demand: Demand) -> Outcome:
         return Nothing("there is nothing older than the newest turn to archive")
     rows = RowRange(context.session, base.rest.range.after, upto)
     then = _seen(context, _grown(base, rows, context.history))
-    before, after = context.sizing.request(now.sections), context.sizing.request(then.sections)
+    # Rows that are not sent to this model, such as opaque items of another, count in the estimate alone.
+    before, after = min(demand.size, _size(context, now)), _size(context, then)
     if after >= before:
         return Nothing(
             f"archiving rows {rows.after + 1}-{rows.upto} would not make the request smaller: "
@@ -163,6 +164,12 @@ def _archive(context: Work, demand: Demand) -> Outcome:
 
     context.commit(write)
     return Applied(rows, kind="pages")
+
+
+def _size(context: Context, seen: Seen) -> int:
+    """Tokens of the request. In a compaction the history knows what reducers left of its rows; `sizing` does not."""
+    older = [section for section in seen.sections if section.kind != "tail"]
+    return context.sizing.request(older) + seen.base.rest.size()
 
 
 def _grown(base: Base, rows: RowRange, history: History) -> Base:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from refold import Applied, Blocked, Host, Model, Note, Nothing, RowRange, Session
+from refold import Applied, Blocked, Host, Model, Note, Nothing, Replay, Row, RowRange, Session, SourceRef
 from refold.prepare.request import Prepared
 from refold_snapcompact import frames as cache
 from refold_snapcompact import png
@@ -160,6 +160,7 @@ def migrations():
 def fold_plugin(): return Notes()
 class Reader:
     def reduce(self, context, rows, size, refused):
+        if context.read("SELECT upto FROM notes_upto WHERE session=?", context.session): return {}
         return {row.ref: "[elided: read again]" for row in rows if row.kind == "result"}
 @hookimpl
 def reducer(): return Reader()
@@ -293,8 +294,6 @@ def test_pages_of_an_older_compaction_leave_the_cache(paged: Session, talk: Talk
 
 
 def test_turns_that_hold_only_events_and_opaque_items_need_no_page(host: Host) -> None:
-    from refold import Row, SourceRef
-
     session = host.new(model="claude-sonnet-4-5")
     host.choose("snapcompact", True, session=session.id)
     new = SourceRef("", 0)
@@ -302,6 +301,20 @@ def test_turns_that_hold_only_events_and_opaque_items_need_no_page(host: Host) -
     session.user("hello")
     assert isinstance(session.compact(WINDOW).attempted.outcome, Nothing | Applied)
     assert session.prepare(WINDOW).request.messages[-1].text == "hello"
+
+
+def test_rows_that_are_not_sent_do_not_make_an_archive_look_worth_its_pages(host: Host) -> None:
+    session = host.new(model="claude-sonnet-4-5")
+    host.choose("snapcompact", True, session=session.id)
+    new = SourceRef("", 0)
+    for n in range(4):
+        session.user(f"question {n}")
+        opaque = Replay("another provider", '{"encrypted_content": "' + "x9" * 2_000 + '"}')
+        session.append([Row(new, "replay", 0, 0, replay=opaque), Row(new, "assistant", 0, 0, text="answer")])
+    before = session.prepare(WINDOW).size.tokens
+    prepared = session.compact(WINDOW)
+    assert isinstance(prepared.attempted.outcome, Nothing)
+    assert f"{before:,} tokens now" in prepared.attempted.outcome.reason
 
 
 def test_the_end_of_the_pages_is_marked(paged: Session, talk: Talk) -> None:

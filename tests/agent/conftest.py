@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import sys
 import threading
@@ -220,6 +221,7 @@ def talk() -> Callable[[Session, int], None]:
 
 
 Install = Callable[..., None]
+_NAMES = itertools.count()
 
 
 @pytest.fixture
@@ -228,7 +230,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     made: list[str] = []
 
     def make(id: str, body: str, **manifest: object) -> None:
-        module = f"agent_test_extension_{id}"
+        module = f"agent_extension_{next(_NAMES)}"
         facts = tmp_path / module / f"{module}-1.0.dist-info"
         facts.mkdir(parents=True)
         words = ", ".join(f"{k}={v!r}" for k, v in {"title": id, "summary": id, "default": True, **manifest}.items())

@@ -161,6 +161,18 @@ class Host:
             for extension in before.keys() | after.keys():
                 state.set_choice(writer, session, extension, after.get(extension))
 
+    def select(self, strategy: str, session: str) -> bool:
+        """Makes a strategy the session's own; false when it is so already: a default may change, a choice stays.
+
+        Raises Refused or NotFound; then nothing changed.
+        """
+        listed = self.extensions(session)
+        own = {each.id for each in listed.extensions if each.chosen == "session" and each.enabled}
+        if listed.strategy == strategy and strategy in own:
+            return False
+        self.store_choice(strategy, True, session)
+        return True
+
     def reload(self) -> Reloaded:
         """Picks up extensions that pip installed, upgraded or removed while this process lives.
 

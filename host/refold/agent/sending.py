@@ -91,7 +91,7 @@ class Sending:
                 window = revealed_window(said, refused.size.tokens)
                 limits.learn(writer, self.session.id, self._standing.resolved.id, window)
         standing = self._standing = self._look(hearing)
-        recovered = road.recover(self._counting(standing), standing.ask, said)
+        recovered = road.recover(self._counting(standing), standing.ask, said, refused.size.tokens)
         self._elided |= recovered.elided
         hearing.ended(recovered.prepared)
         self.session.memory.took(recovered.prepared)

@@ -57,9 +57,7 @@ def compact_command(
             _check_word(host, found.id, strategy)
         if dry_run:
             return _report(_planned(found, window, strategy), as_json)
-        applied = strategy is not None and not _is_own(host, found.id, strategy)
-        if strategy is not None and applied:
-            host.store_choice(strategy, True, found.id)
+        applied = strategy is not None and host.select(strategy, found.id)
         return _report(
             {**_compacted(found, window, instructions, summarizer, level), "selection_applied": applied}, as_json
         )
@@ -84,13 +82,6 @@ def _check_word(host: Host, session: str, word: str) -> None:
     if word not in ids:
         known = ", ".join(ids) or "none"
         raise NotFound(f"no strategy {word!r} is installed; nothing was changed; strategies: {known}")
-
-
-def _is_own(host: Host, session: str, strategy: str) -> bool:
-    """Whether the session chose this strategy itself and it is in force: a default may change, a choice stays."""
-    listed = host.extensions(session)
-    chosen = {each.id for each in listed.extensions if each.chosen == "session" and each.enabled}
-    return listed.strategy == strategy and strategy in chosen
 
 
 def _planned(session: Session, window: int | None, strategy: str | None) -> dict[str, Any]:

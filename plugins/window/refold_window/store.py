@@ -111,14 +111,19 @@ def undo(writer: Writer, session: str, id: int) -> None:
 
 
 def copy(fork: Fork) -> None:
-    """Takes along the records whose range lies before the point of the fork. The others stay with the source alone."""
+    """Takes along the records whose range lies before the point of the fork. The others stay with the source alone.
+
+    A record stands for whole turns, so a row must follow them: else the branch would begin with its newest turn folded.
+    """
     fork.write.execute(
         f"INSERT INTO window_record(session, {_COLUMNS})"
         " SELECT ?, id, format, active, kind, base, summarized, dropped, cut_seq, cut_tokens, min(retained, ?), before,"
-        " after, cause, reason, summary, model, cleared, run, told FROM window_record WHERE session=? AND cut_seq<=?",
+        " after, cause, reason, summary, model, cleared, run, told FROM window_record"
+        " WHERE session=? AND cut_seq<=? AND dropped<?",
         fork.target,
         fork.at,
         fork.source,
+        fork.at,
         fork.at,
     )
 

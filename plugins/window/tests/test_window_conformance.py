@@ -9,5 +9,6 @@ class TestWindow(StrategyConformance):
     strategy = "window"
     with_extensions = ("window-memory",)
     lossy = True
+    examples = 20
     settings = {"clearAtLeastTokens": 40, "keepResults": 1}  # noqa: RUF012
     other_settings = ({"softPercent": 60, "targetPercent": 30, "strikes": 1}, {"contextWindowTokens": 900})

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 from refold import Applied, Cut, Host, Refused, Session
+from refold.values.messages import UserMessage
 from refold_window.records import Record, fault
 
 from .conftest import WINDOW, Kit, act, chat, event, kinds, outcome, records, words
@@ -141,19 +142,27 @@ def test_a_fork_takes_the_records_whose_range_lies_before_its_point(kit: Kit, se
         (1, []),
         (first["last_seq"], [1]),
         (second["last_seq"] - 1, [1]),
-        (second["last_seq"], [1, 2]),
+        (second["last_seq"], [1]),  # its turns would be the newest ones, and still be answered
+        (second["last_seq"] + 1, [1, 2]),
         (len(before), [1, 2]),
     ):
         branch = kit.host.session(session.fork(at).session)
         assert [record["id"] for record in records(branch)] == ids
         assert all(record["active"] for record in records(branch))
-        assert kinds(branch.prepare(200_000)) == (
-            ["summary", "tail"] if 2 in ids and at > second["last_seq"] else ["summary"] if 2 in ids else ["tail"]
-        )
+        assert kinds(branch.prepare(200_000)) == (["summary", "tail"] if 2 in ids else ["tail"])
     assert session.prepare(200_000).request == whole.request
     assert session.rows() == before
     branch = kit.host.session(session.fork(len(before)).session)
     assert branch.prepare(200_000).request.messages == whole.request.messages
+
+
+def test_a_branch_that_ends_where_a_record_ends_shows_the_turn_that_it_goes_on_with(kit: Kit, session: Session) -> None:
+    for n in range(10):
+        session.user(f"question {n}: " + words(520))  # never answered
+    session.prepare(WINDOW)
+    cut = records(session)[0]["last_seq"]
+    branch = kit.host.session(session.fork(cut).session)
+    assert branch.prepare(200_000).request.messages[-1] == UserMessage(session.source(cut).text)
 
 
 def test_a_reopened_home_gives_the_same_bytes(kit: Kit, session: Session) -> None:

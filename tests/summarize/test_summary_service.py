@@ -55,6 +55,16 @@ def test_a_long_history_is_read_in_passes_that_carry_the_summary_and_read_every_
     assert seen[-1] == (summary.passes, summary.passes)
 
 
+def test_context_takes_at_most_a_quarter_of_the_summarizers_window_and_its_newest_lines_stay() -> None:
+    model = Scripted("Done.", window=4_000)
+    context = "\n".join(f"earlier block {number}: what was done then" for number in range(600))
+    summarize(history(2), summarizers=[model], context=context)
+    [(prompt, _)] = model.asked
+    assert tokens(prompt.context) <= 1_000
+    assert prompt.context.endswith("earlier block 599: what was done then")
+    assert context.endswith(prompt.context)
+
+
 def test_a_pass_is_at_most_half_of_the_summarizers_window_and_at_most_the_strategys_chunk() -> None:
     assert budget(10_000, 8_000, 0, 500) == 4_000
     assert budget(3_000, 8_000, 0, 500) == 3_000

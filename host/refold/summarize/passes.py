@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left
 from collections import OrderedDict, deque
 
 from attrs import evolve
@@ -61,6 +62,19 @@ def squeezed(step: Step, most: int) -> Step:
         blocks = tuple(evolve(block, text=clipped(block.text, length)) for block in step.blocks)
         size = sum(tokens(block.render()) + 1 for block in blocks)
     return evolve(step, blocks=blocks, size=size)
+
+
+def newest_lines(text: str, most: int) -> str:
+    """The last lines of a text that fit into `most` tokens, none left out between them.
+
+    >>> newest_lines("one two three\\nfour\\nfive", 4)
+    'four\\nfive'
+    """
+    if tokens(text) <= most:
+        return text
+    lines = text.split("\n")
+    first = bisect_left(range(len(lines)), True, key=lambda at: tokens("\n".join(lines[at:])) <= most)
+    return "\n".join(lines[first:])
 
 
 def content_key(name: str, prompt: Prompt, limit: int) -> str:

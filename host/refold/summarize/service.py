@@ -17,7 +17,7 @@ from refold.summarize.accept import Unacceptable, oversize, refusal, spoken
 from refold.summarize.amend import amended
 from refold.summarize.blocks import Step
 from refold.summarize.flatten import Material, flatten, sound
-from refold.summarize.passes import HALVINGS, LEAST, PassCache, budget, content_key, taken
+from refold.summarize.passes import HALVINGS, LEAST, PassCache, budget, content_key, newest_lines, taken
 from refold.summarize.prompt import Prompt
 from refold.summarize.reply import Deadline, Reply, Stopped, Summarizer, TooLarge
 from refold.summarize.room import fitted
@@ -165,9 +165,14 @@ class _Work:
 
     def _room(self) -> int:
         """Tokens of history that the next pass may read."""
-        overhead = tokens(self.carry.text()) + tokens(self.order.context) + tokens(Prompt(()).system())
+        overhead = tokens(self.carry.text()) + tokens(self._context()) + tokens(Prompt(()).system())
         room = budget(self.order.chunk, self.summarizers[self.at].window, overhead, self.order.limit)
         return room if self.most is None else min(room, self.most)
+
+    def _context(self) -> str:
+        """The context for the summarizer that is asked: its newest lines, in at most a quarter of that one's window."""
+        window = self.summarizers[self.at].window
+        return self.order.context if window is None else newest_lines(self.order.context, window // 4)
 
     def _passes(self) -> int:
         """How many passes the rest takes, about."""
@@ -202,7 +207,7 @@ class _Work:
             blocks=tuple(block for step in steps for block in step.blocks),
             standing=standing,
             previous=self.carry.body,
-            context=self.order.context,
+            context=self._context(),
             task=self.order.task,
             focus=self.order.focus,
             words=max(30, room * 6 // 10),

@@ -63,17 +63,19 @@ def compact(
         return _finish(desk, ask, drawn, _judge(desk, ask, drawn), attempted)
 
 
-def recover(desk: Desk, ask: Ask, figures: Figures) -> Recovered:
+def recover(desk: Desk, ask: Ask, figures: Figures, sent: int | None = None) -> Recovered:
     """The request to ask again with after a refusal that meant "too large".
 
-    The strategy compacts once with demand `overflow`, under the limit that the refusal revealed. Where that folds
-    nothing, or the folded request still measures over the limit, the host shows the oldest results of the turn being
-    answered as one line each, never those of the newest step, until the reply has room too. Raises Vetoed when an
-    extension refused the compaction, ProjectionFailed.
+    `sent` is what the refused request measured, in tokens; reducers may take more off now than they did for that one
+    (None: they do not). The strategy compacts once with demand `overflow`, under the limit that the refusal revealed.
+    Where nothing became smaller by then, or the request still measures over the limit, the host shows the oldest
+    results of the turn being answered as one line each, never those of the newest step, until the reply has room too.
+    Raises Vetoed when an extension refused the compaction, ProjectionFailed.
     """
     with desk.database.read() as reader:
         drawn = draw(desk, ask, reader)
-        limit = recovery_limit(drawn.view.window.tokens, figures, drawn.size.tokens)
+        estimate = drawn.size.tokens if sent is None else sent
+        limit = recovery_limit(drawn.view.window.tokens, figures, estimate)
         attempted = _automatic(desk, drawn, Demand("overflow", drawn.size.tokens, limit))
         if attempted is not None and isinstance(attempted.outcome, Blocked) and attempted.outcome.code == "veto":
             raise Vetoed(attempted.outcome.reason)
@@ -82,13 +84,14 @@ def recover(desk: Desk, ask: Ask, figures: Figures) -> Recovered:
             reader.renew()
             drawn = draw(desk, ask, reader)
         elided: dict[int, str] = {}
-        if not folded or (limit is not None and drawn.size.tokens > limit):
+        smaller = folded or drawn.size.tokens < estimate
+        if not smaller or (limit is not None and drawn.size.tokens > limit):
             elided = elide_oldest(drawn, limit, ask.reserve)
         if elided:
             ask = evolve(ask, elided={**ask.elided, **elided})
             drawn = draw(desk, ask, reader)
         prepared = _finish(desk, ask, drawn, _judge(desk, ask, drawn), attempted)
-        return Recovered(prepared, elided, folded or bool(elided))
+        return Recovered(prepared, elided, smaller or bool(elided))
 
 
 def plan(desk: Desk, ask: Ask) -> Attempted:

@@ -54,17 +54,27 @@ Run = Callable[..., Ran]
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
-    def one(window: int, steps: int, calls: int, lines: int, evicting: bool, words: int = 120) -> Ran:
+    def one(
+        window: int,
+        steps: int,
+        calls: int,
+        lines: int,
+        evicting: bool,
+        words: int = 120,
+        strategy: str = "chain",
+        told: int | None = None,
+    ) -> Ran:
+        """A turn at a provider with that window; `told` is the window that its models.json says instead."""
         home = tmp_path / f"home-{window}-{steps}-{evicting}-{words}"
         home.mkdir()
-        choices = {"enabled": {"chain": True, "eviction": evicting}}
+        choices = {"enabled": {strategy: True, "eviction": evicting}}
         (home / "extensions.json").write_text(json.dumps(choices))
         summarizer = ScriptedSummarizer(lambda prompt: f"Block after {len(prompt.blocks)} entries. " + "word " * words)
         folds = []
         with serving(Provider(window, steps, calls)) as provider, Host(home, summarizers=[summarizer]) as host:
             models = {
                 "providers": {"local": {"protocol": "openai-chat", "baseUrl": provider.url, "count": False}},
-                "models": {"local/m": {"window": window, "maxOutput": 1_000}},
+                "models": {"local/m": {"window": told or window, "maxOutput": 1_000}},
                 "default": "local/m",
             }
             (home / "models.json").write_text(json.dumps(models))
@@ -140,3 +150,14 @@ def test_a_turn_of_fourteen_times_four_reads_in_a_small_window_is_never_refused(
     assert ran.largest <= 36_000
     assert len(ran.requests) == 15
     print(f"\n36k, eviction {'on' if evicting else 'off'}: {ran.folds[-1]} folds, largest {ran.largest:,} tokens")
+
+
+def test_a_refusal_opens_the_gate_for_the_rest_of_the_turn(run: Run) -> None:
+    """The window is smaller than anybody knows, and rolling cannot fold the one turn there is."""
+    ran = run(20_000, 12, 2, 70, evicting=True, strategy="rolling", told=200_000)
+    assert ran.refused == 1
+    assert ran.folds[-1] == 0
+    first = next(n for n, request in enumerate(ran.requests) if any("[evicted: " in message for message in request))
+    assert all(sum("[evicted: " in message for message in request) >= 4 for request in ran.requests[first:])
+    assert not any("[elided: " in message for request in ran.requests for message in request)
+    print(f"\nrefused once, then {sum('[evicted: ' in message for message in ran.requests[-1])} evicted")

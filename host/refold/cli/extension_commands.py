@@ -153,17 +153,17 @@ def _branched(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows of a tree, parents before their children, with branches drawn in front of the ids.
 
     >>> [row["id"] for row in _branched([{"id": 3, "children": [1, 2]}, {"id": 1, "children": []}])]
-    ['3', '├─ 1']
+    ['3', '├── 1']
     """
     parents = {child: row["id"] for row in rows for child in row["children"]}
     last = {row["children"][-1] for row in rows if row["children"]}
-    below: dict[Any, str] = {}
+    level: dict[Any, int] = {}
     drawn = []
     for row in rows:
         id = row["id"]
-        above = below.get(parents.get(id))
-        branch = "" if above is None else above + ("└─ " if id in last else "├─ ")
-        below[id] = "" if above is None else above + ("   " if id in last else "│  ")
+        deep = level[id] = level.get(parents.get(id), -1) + 1
+        # A cell's spaces do not stay, so the line before an id tells how deep it lies.
+        branch = ("└" if id in last else "├") + "──" * deep + " " if deep else ""
         drawn.append({"id": f"{branch}{id}", **{key: row[key] for key in row if key not in ("id", "children")}})
     return drawn
 

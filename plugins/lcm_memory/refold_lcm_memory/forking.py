@@ -8,7 +8,7 @@ from refold import Fork
 
 from refold_lcm_memory.schema import FORMAT
 
-_COPIED = "format, depth, after, upto, tokens, made, model, summary"
+_COPIED = "format, depth, after, upto, tokens, made, model, summary, folded"
 
 
 def copy_tree(fork: Fork) -> None:

@@ -30,6 +30,7 @@ MIGRATIONS = (
         made TEXT NOT NULL CHECK (made IN ('summary', 'shorter', 'pointer')),
         model TEXT NOT NULL,
         summary TEXT NOT NULL,
+        folded TEXT NOT NULL,         -- the summary's Unicode casefold, to be searched
         CHECK (after < upto)
     );
     -- Roots are those with parent NULL; deleting a node looks for its children.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from refold import Context, NotFound, Refused, RowRange, SourceRef, Tool, ToolTraits
 
 from refold_lcm_memory import tree
@@ -48,17 +46,13 @@ def lcm_grep(context: Context, arguments: Arguments) -> str:
     row_after, node_after = cursor(arguments, "gN.N") or (0, 0)
     scope = node.range if node else RowRange(context.session, 0, context.history.range.upto)
     rows = _matching_rows(context, text, scope, row_after, limit + 1)
-    nodes: list[tuple[Node, str]] = []
-    for found in _matching_nodes(context, text, scope, node_after):
-        nodes.append(found)
-        if len(nodes) > limit:
-            break
+    nodes = tree.nodes_with(context, text, scope, node_after, limit + 1)
     more = len(rows) > limit or len(nodes) > limit
     del rows[limit:], nodes[limit:]
-    reached = (rows[-1][0].seq if rows else row_after, nodes[-1][0].id if nodes else node_after)
+    reached = (rows[-1][0].seq if rows else row_after, nodes[-1].id if nodes else node_after)
     return answer(
         rows=[_row_hit(context, ref, words) for ref, words in rows],
-        nodes=[{**_facts(found), "snippet": words} for found, words in nodes],
+        nodes=[{**_facts(found), "snippet": snippet(found.summary, text)} for found in nodes],
         next=f"g{reached[0]}.{reached[1]}" if more else None,
     )
 
@@ -109,15 +103,6 @@ def lcm_expand(context: Context, arguments: Arguments) -> str:
 def _matching_rows(context: Context, text: str, scope: RowRange, after: int, limit: int) -> list[tuple[SourceRef, str]]:
     hits = context.search(text, max(after, scope.after), limit)
     return [(ref, words) for ref, words in hits if ref.seq in scope]
-
-
-def _matching_nodes(context: Context, text: str, scope: RowRange, after: int) -> Iterator[tuple[Node, str]]:
-    while batch := tree.nodes(context, after, 256, scope):
-        for node in batch:
-            words = snippet(node.summary, text)
-            if words is not None:
-                yield node, words
-        after = batch[-1].id
 
 
 def _row_hit(context: Context, ref: SourceRef, words: str) -> dict[str, object]:

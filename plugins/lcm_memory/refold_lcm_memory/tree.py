@@ -83,8 +83,8 @@ def save(writer: Writer, session: str, before: View, cut: Cut, drafts: Sequence[
     for draft in drafts:
         node = draft.node
         ids[node.id] = writer.execute(
-            "INSERT INTO lcm_node(session, format, depth, after, upto, tokens, made, model, summary)"
-            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO lcm_node(session, format, depth, after, upto, tokens, made, model, summary, folded)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             session,
             FORMAT,
             node.depth,
@@ -94,6 +94,7 @@ def save(writer: Writer, session: str, before: View, cut: Cut, drafts: Sequence[
             node.made,
             node.model,
             node.summary,
+            node.summary.casefold(),
         )
         for child in draft.children:
             writer.execute("UPDATE lcm_node SET parent=? WHERE id=?", ids[node.id], ids.get(child, child))
@@ -110,10 +111,16 @@ def children(context: Context, id: int) -> list[Node]:
     return _children(context, id)
 
 
-def nodes(context: Context, after: int = 0, limit: int = 2**62, within: RowRange | None = None) -> list[Node]:
-    """Nodes of the session with an id above `after`, by id; `within`: only those whose rows all lie there."""
-    low, high = (within.after, within.upto) if within else (0, 2**62)
-    return _select(context, "id>? AND after>=? AND upto<=? ORDER BY id LIMIT ?", after, low, high, limit)
+def nodes(context: Context, after: int = 0, limit: int = 2**62) -> list[Node]:
+    """Nodes of the session with an id above `after`, by id."""
+    return _select(context, "id>? ORDER BY id LIMIT ?", after, limit)
+
+
+def nodes_with(context: Context, text: str, within: RowRange, after: int, limit: int) -> list[Node]:
+    """Nodes with an id above `after` whose rows all lie within the range and whose summary holds the text, whatever
+    its case, by id."""
+    where = "id>? AND after>=? AND upto<=? AND instr(folded, ?)>0 ORDER BY id LIMIT ?"
+    return _select(context, where, after, within.after, within.upto, text.casefold(), limit)
 
 
 def leaf_of(context: Context, seq: int) -> int | None:

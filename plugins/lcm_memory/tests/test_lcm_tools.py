@@ -125,8 +125,8 @@ def test_lcm_grep_takes_its_text_literally_in_summaries_too(
     holds, needle, other = NEEDLES[name]
     ids = plant(session, [4, 8])
     with session.host.database.write() as writer:
-        writer.execute("UPDATE lcm_node SET summary=? WHERE id=?", holds, ids["8"])
-        writer.execute("UPDATE lcm_node SET summary=? WHERE id=?", other, ids["4"])
+        writer.execute("UPDATE lcm_node SET summary=?, folded=? WHERE id=?", holds, holds.casefold(), ids["8"])
+        writer.execute("UPDATE lcm_node SET summary=?, folded=? WHERE id=?", other, other.casefold(), ids["4"])
     assert [hit["id"] for hit in ask(session, "lcm_grep", text=needle)["nodes"]] == [ids["8"]]
 
 
@@ -144,7 +144,8 @@ def test_a_snippet_holds_the_hit_however_deep_it_lies(host: Host, plant: Plant, 
     session.user("next")
     ids = plant(session, [1])
     with host.database.write() as writer:
-        writer.execute("UPDATE lcm_node SET summary=?", "İ" * 3_000 + " the needle " + "x" * 3_000)
+        summary = "İ" * 3_000 + " the needle " + "x" * 3_000
+        writer.execute("UPDATE lcm_node SET summary=?, folded=?", summary, summary.casefold())
     found = ask(session, "lcm_grep", text="needle")
     assert "Needle" in found["rows"][0]["snippet"]
     assert "needle" in found["nodes"][0]["snippet"]
@@ -289,7 +290,7 @@ def test_every_answer_is_bounded_in_bytes_however_it_is_escaped(text: str, host:
         session.user(f"{n} needle {text}")
     plant(session, range(1, 60))
     with host.database.write() as writer:
-        writer.execute("UPDATE lcm_node SET summary=?", f"needle {text}")
+        writer.execute("UPDATE lcm_node SET summary=?, folded=?", f"needle {text}", f"needle {text}".casefold())
     answers = [
         ask(session, "lcm_list", limit=10**6),
         ask(session, "lcm_grep", text="needle", limit=10**6),

@@ -67,17 +67,16 @@ def _tail(history: History, seq: int) -> int:
 
 
 def _observation(context: Context, base: Base, settings: ChainSettings) -> Observation:
-    window = context.window
-    known = window.source if window.tokens is None else f"{window.tokens:,} tokens, {window.source}"
-    facts = [Fact("window", known)]
-    if window.tokens is not None and context.fixed >= window.tokens:
-        return Observation("limited", "system prompt, context and tools alone fill the window", tuple(facts))
+    if context.fixed >= window_of(context):
+        return Observation("limited", "system prompt, context and tools alone fill the window")
     if not base.blocks:
         source = "folds of other extensions, and the rest of the transcript" if base.folds else "the whole transcript"
-        return Observation("compacted" if base.folds else "whole", source, tuple(facts))
-    facts.append(Fact("summary blocks", f"{len(base.blocks):,}, rows {base.blocks[0].after + 1}-{base.after}"))
-    facts.append(Fact("turns kept verbatim", f"{settings.keep_recent_turns}, or fewer"))
-    return Observation("compacted", "appended summary blocks and the newest turns", tuple(facts))
+        return Observation("compacted" if base.folds else "whole", source)
+    facts = (
+        Fact("summary blocks", f"{len(base.blocks):,}, rows {base.blocks[0].after + 1}-{base.after}"),
+        Fact("turns kept verbatim", f"{settings.keep_recent_turns}, or fewer"),
+    )
+    return Observation("compacted", "appended summary blocks and the newest turns", facts)
 
 
 def _nothing(base: Base, demand: Demand) -> str:

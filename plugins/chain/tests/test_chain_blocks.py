@@ -124,15 +124,17 @@ def test_an_open_call_is_never_folded_whoever_asks(host: Host) -> None:
     assert "here it is" in texts(session.prepare(WINDOW))
 
 
-def test_a_late_result_behind_a_block_does_not_break_the_view(host: Host) -> None:
+def test_a_late_result_behind_a_block_is_shown_with_the_step_before_it(host: Host) -> None:
     session = host.new()
     turns(session, 2)
-    before = encoded(session.compact(WINDOW, ""))
     session.compact(WINDOW)
+    before = encoded(session.compact(WINDOW))
+    assert len(before) == 2, "every row is folded"
     session.results({"call-1": "once more, late"})
     after = encoded(session.prepare(WINDOW))
-    assert after[: len(before)] == before or len(after) > 0
-    assert "once more, late" in str(after)
+    assert after[: len(before)] == before
+    assert "answer 1" in str(after[2])
+    assert "once more, late" in str(after[3])
 
 
 def test_a_compaction_that_would_not_help_says_so_with_both_sizes(host: Host, summarizer: ScriptedSummarizer) -> None:
@@ -305,3 +307,33 @@ def test_folds_of_others_stand_first_and_are_never_rewritten(
     assert blocks(prepared) == [], "blocks behind folds that left do not serve"
     host.choose("a-memory", True)
     assert blocks(session.prepare(100_000))[0][0] == 8, "and serve again when they are back"
+
+
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"thresholdPercent": 0}, "thresholdPercent"),
+        ({"thresholdPercent": 101}, "thresholdPercent"),
+        ({"keepRecentTurns": -1}, "keepRecentTurns"),
+        ({"contextWindowTokens": 0}, "contextWindowTokens"),
+    ],
+)
+def test_a_setting_out_of_range_is_named_and_the_defaults_serve(
+    open_home: Open, settings: dict[str, int], fault: str
+) -> None:
+    host = open_home(**settings)
+    problem = next(each.problem for each in host.extensions().extensions if each.id == "chain")
+    assert problem
+    assert fault in problem
+    session = host.new()
+    turns(session, 1)
+    assert session.prepare(10_000).projection.trigger == 8_000
+
+
+def test_the_settings_say_threshold_turns_and_window(open_home: Open) -> None:
+    session = open_home(thresholdPercent=100, keepRecentTurns=1, contextWindowTokens=WINDOW).new()
+    turns(session, 12)
+    prepared = session.prepare()
+    assert prepared.window.source == "configured contextWindowTokens"
+    assert prepared.projection.trigger == WINDOW
+    assert blocks(session.compact()) == [(0, 44)]

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from refold import Applied, Host, Image, Nothing, Session
+from refold import Applied, Call, Host, Image, Nothing, Session
+from refold.prepare import road
 from refold.prepare.request import Prepared
 from refold.testing import ScriptedSummarizer
 from refold.testing.looking import refuse
@@ -281,6 +282,19 @@ def test_who_asks_may_have_the_prompt_being_answered_folded(host: Host) -> None:
     assert PROMPT not in texts(prepared)
     step(session, 2)
     assert len(session.prepare(WINDOW).request.messages) == 3
+
+
+def test_a_model_that_asks_keeps_the_row_of_its_call(host: Host) -> None:
+    session = host.new()
+    session.user(PROMPT)
+    step(session, 0)
+    step(session, 1)
+    asking = session.assistant("", [Call("c", "compact_context", {})])
+    desk, ask = session._standing(WINDOW)
+    prepared = road.compact(desk, ask, "model", asking)
+    assert blocks(prepared) == [(0, 5)]
+    session.results({"c": "compacted"})
+    assert "compacted" in texts(session.prepare(WINDOW))
 
 
 def test_a_fold_quotes_the_prompt_for_other_strategies(host: Host) -> None:

@@ -21,6 +21,8 @@ HOST: dict[str, tuple[str, str]] = {
     "export": ("rows", "Write a session as JSON lines."),
     "fork": ("sessions", "Make a session that goes on from an earlier row."),
     "delete": ("sessions", "Delete a session with everything made from it."),
+    "send": ("send", "Send a prompt to the session's model and print the answer."),
+    "chat": ("chat", "Talk with the session's model in a console."),
     "prepare": ("requests", "Make the next request, compacted when that is due."),
     "compact": ("compacting", "Fold older rows of a session now."),
     "context": ("requests", "Show what the last prepared request was made of."),

@@ -1,0 +1,79 @@
+"""`send`: one turn of a session, from a shell."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from refold.agent.events import AnswerText, CompactionFinished, Event, Noticed
+from refold.agent.host import Host
+from refold.cli.options import every_command, named_session
+from refold.cli.output import note, print_json
+from refold.cli.visible import visible_lines
+from refold.transcript.requests import Asked
+
+
+@click.command("send")
+@named_session
+@click.argument("text")
+@every_command
+def send_command(session: str, text: str, home: Path | None, as_json: bool) -> None:
+    """Send TEXT to the model of SESSION and print its answer. `-` as TEXT is read from standard input.
+
+    Tools of enabled extensions run on the way, and the session is compacted when that is due.
+
+    \b
+    Example: refold send my-session "What is left to do?"
+    """
+    text = sys.stdin.read() if text == "-" else text
+    with Host(home) as host:
+        found = host.session(session)
+        before = max((each.id for each in found.requests()), default=0)
+        teller = _Teller(quiet=as_json)
+        finished = found.send(text, on_event=teller)
+        if as_json:
+            asked = [_document(each) for each in found.requests(before)]
+            print_json({"answer": finished.text, "stop": finished.stop, "requests": asked})
+        else:
+            teller.end()
+        if finished.stop != "end":
+            note(f"the turn ended early: {finished.stop}; what came is kept")
+
+
+class _Teller:
+    """Prints the answer while it comes, and what people should know beside it."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._last = ""
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, Noticed):
+            note(event.text)
+        elif isinstance(event, CompactionFinished) and not event.failure:
+            note(f"compacted on the way: {event.before:,} -> {event.after:,} tokens")
+        elif isinstance(event, AnswerText) and not self._quiet:
+            shown = visible_lines(event.text)
+            self._last = shown or self._last
+            click.echo(shown, nl=False)
+
+    def end(self) -> None:
+        """The answer is over."""
+        if not self._last.endswith("\n"):
+            click.echo()
+
+
+def _document(asked: Asked) -> dict[str, Any]:
+    usage = asked.usage
+    return {
+        "kind": asked.kind,
+        "model": asked.model,
+        "input_tokens": usage.get("input_tokens", asked.tokens),
+        "cached_tokens": usage.get("cached_tokens"),
+        "output_tokens": usage.get("output_tokens"),
+        "outcome": asked.outcome,
+        "replaced": asked.replaced,
+    }

@@ -35,6 +35,16 @@ def whole(arguments: Arguments, name: str) -> int | None:
     return given
 
 
+def searched_text(arguments: Arguments, name: str, most: int) -> str:
+    """A text of 1 to `most` characters, its white space kept. Raises Refused."""
+    given = arguments.get(name)
+    if not isinstance(given, str) or not 1 <= len(given) <= most:
+        raise Refused(f"{name} must hold 1 to {most:,} characters; nothing was searched")
+    if any("\ud800" <= char <= "\udfff" for char in given):
+        raise Refused(f"{name} holds half of a character; nothing was searched; give the whole character")
+    return given
+
+
 def cursor(arguments: Arguments, form: str) -> tuple[int, ...] | None:
     """The numbers in a cursor of the form `form`, where N stands for a number; None: none is given.
 

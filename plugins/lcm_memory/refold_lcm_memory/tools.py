@@ -5,7 +5,7 @@ from __future__ import annotations
 from refold import Context, NotFound, Refused, RowRange, SourceRef, Tool, ToolTraits
 
 from refold_lcm_memory import tree
-from refold_lcm_memory.arguments import Arguments, answer, cursor, number, the_node, whole
+from refold_lcm_memory.arguments import Arguments, answer, cursor, number, searched_text, the_node, whole
 from refold_lcm_memory.node import Node
 from refold_lcm_memory.passages import cut, one_line, snippet
 from refold_lcm_memory.rows import page
@@ -38,9 +38,7 @@ def lcm_list(context: Context, arguments: Arguments) -> str:
 def lcm_grep(context: Context, arguments: Arguments) -> str:
     """Rows and summaries that hold a text, whatever its case: `rows` and `nodes` in their order, each list paged by
     the one `next`. A row's `node` is the leaf that covers it; none: no summary covers the row."""
-    text = arguments.get("text")
-    if not isinstance(text, str) or not text or len(text) > NEEDLE:
-        raise Refused(f"text must hold 1 to {NEEDLE:,} characters; nothing was searched")
+    text = searched_text(arguments, "text", NEEDLE)
     node = the_node(context, arguments)
     limit = number(arguments, "limit", 10, 1, LISTED)
     row_after, node_after = cursor(arguments, "gN.N") or (0, 0)

@@ -131,7 +131,14 @@ def test_lcm_grep_takes_its_text_literally_in_summaries_too(
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"), [("", "1 to 1,000"), ("x" * (NEEDLE + 1), "1 to 1,000"), (7, "1 to 1,000"), (None, "1 to 1,000")]
+    ("text", "fault"),
+    [
+        ("", "1 to 1,000"),
+        ("x" * (NEEDLE + 1), "1 to 1,000"),
+        (7, "1 to 1,000"),
+        (None, "1 to 1,000"),
+        ("\ud83d", "half of a character"),
+    ],
 )
 def test_a_text_that_cannot_be_looked_for_is_refused(text: object, fault: str, session: Session, ask: Ask) -> None:
     with pytest.raises(Refused, match=fault):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+
 from attrs import frozen
 from refold import SourceRef
 
@@ -37,11 +40,12 @@ def verdicts(seen: Seen, settings: EvictionSettings, *, listings: bool = True) -
     reads = [result for result in candidates if result.kind != "listing"]
     steps = sorted({result.step for result in candidates if result.kind == "listing"})[-LISTING_STEPS:]
     newest = {result.ref for result in reads[len(reads) - min(len(reads), settings.keep_recent) :]}
+    written = _Written.of(seen)
     found: dict[SourceRef, Verdict] = {}
     for result in candidates:
         if result.kind == "listing" and not listings:
             continue
-        modified = _modified(seen, result)
+        modified = written.first(result)
         inside = result.step in steps if result.kind == "listing" else result.ref in newest
         if modified:
             found[result.ref] = Verdict(result, modified)
@@ -50,15 +54,32 @@ def verdicts(seen: Seen, settings: EvictionSettings, *, listings: bool = True) -
     return found
 
 
-def _modified(seen: Seen, result: Result) -> str:
-    """The first path whose write made the result stale: later writes do not change what stands for it."""
-    targets, folder = touchable(result), result.kind != "read"
-    for write in seen.writes:
-        if write.seq > result.ref.seq:
+@frozen
+class _Written:
+    """The paths that were written, each with the seqs of its writes in order."""
+
+    seqs: Mapping[str, Sequence[int]]
+
+    @classmethod
+    def of(cls, seen: Seen) -> _Written:
+        seqs: dict[str, list[int]] = {}
+        for write in seen.writes:
             for path in write.paths:
-                if any(touches(path, target, folder=folder) for target in targets):
-                    return path
-    return ""
+                seqs.setdefault(path, []).append(write.seq)
+        return cls(seqs)
+
+    def first(self, result: Result) -> str:
+        """The path whose write was the first to make the result stale (later ones do not change what stands for it);
+        empty: it is fresh."""
+        targets, folder = touchable(result), result.kind != "read"
+        found, path = None, ""
+        for written, seqs in self.seqs.items():
+            at = bisect_right(seqs, result.ref.seq)
+            if at == len(seqs) or (found is not None and found <= seqs[at]):
+                continue
+            if any(touches(written, target, folder=folder) for target in targets):
+                found, path = seqs[at], written
+        return path
 
 
 def _marked(seen: Seen, result: Result) -> bool:

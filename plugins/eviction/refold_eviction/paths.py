@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from functools import lru_cache
 
 _DRIVE = re.compile(r"^[a-z]:", re.IGNORECASE)
 _ADDRESS = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -19,6 +20,7 @@ def is_address(text: str) -> bool:
     return bool(_ADDRESS.match(text))
 
 
+@lru_cache(maxsize=4096)
 def normal(path: str) -> str:
     """The path with `/`, without `.`, `..` and doubled separators; in lower case with a drive or backslashes.
 
@@ -38,6 +40,7 @@ def same(one: str, other: str) -> bool:
     return f"/{first}".endswith(f"/{second.lstrip('/')}") or f"/{second}".endswith(f"/{first.lstrip('/')}")
 
 
+@lru_cache(maxsize=65536)  # the same pairs are asked about for every request of a session
 def touches(written: str, target: str, *, folder: bool = False) -> bool:
     """Whether a write to one path changes what another holds: it is equal, above or below.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from refold_eviction.decide import LISTING_STEPS, Verdict
 from refold_eviction.paths import is_address
 from refold_eviction.results import Lines, Result
@@ -48,6 +50,7 @@ def _several(targets: tuple[str, ...]) -> str:
     return ", ".join(clip(target) for target in targets[:2]) + more
 
 
+@lru_cache(maxsize=4096)
 def clip(text: str) -> str:
     """Text from the transcript on one line: no control characters, no brackets that could end the line, the middle
     of a long one left out."""

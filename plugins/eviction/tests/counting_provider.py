@@ -18,11 +18,13 @@ BYTES_PER_TOKEN = 3.6
 @define
 class Provider:
     """It answers `steps` requests with `calls` parallel reads each, then with words. `window` is in its own tokens;
-    `bodies` are the requests that it answered, `refused` counts those that it did not."""
+    `bodies` are the requests that it answered, `refused` counts those that it did not. `keeps`: it asks that the first
+    result of each step stays."""
 
     window: int
     steps: int
     calls: int
+    keeps: bool = False
     url: str = ""
     bodies: list[dict[str, Any]] = field(factory=list)
     sizes: list[int] = field(factory=list)
@@ -45,7 +47,9 @@ class Provider:
     def _pieces(self, step: int, size: int) -> Iterator[dict[str, Any]]:
         going = step < self.steps
         for n in range(self.calls if going else 0):
-            function = {"name": "read", "arguments": json.dumps({"path": f"src/part_{step}/file_{n}.py"})}
+            keep = {"keep": True} if self.keeps and n == 0 else {}
+            arguments = json.dumps({"path": f"src/part_{step}/file_{n}.py", **keep})
+            function = {"name": "read", "arguments": arguments}
             call = {"index": n, "id": f"call-{step}-{n}", "type": "function", "function": function}
             yield {"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}
         if not going:

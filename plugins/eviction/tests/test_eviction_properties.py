@@ -95,3 +95,13 @@ def test_the_two_newest_stay_unless_they_are_stale(steps: Any) -> None:
 def test_a_decision_over_a_turn_of_parallel_reads(steps: int, benchmark: BenchmarkFixture) -> None:
     rows = rows_of([[(("read", {"path": f"src/{n}/{m}.py"}), 3_000, True) for m in range(4)] for n in range(steps)])
     assert len(benchmark(collapsed, rows)) == steps * 4 - 4
+
+
+@pytest.mark.benchmark(group="eviction decides")
+@pytest.mark.parametrize("steps", [100, 1_000])
+def test_a_decision_over_a_turn_of_reads_and_writes(steps: int, benchmark: BenchmarkFixture) -> None:
+    calls = [
+        [(("read", {"path": f"src/{n}.py"}), 3_000, True), (("write", {"path": f"src/{n % 50}.py"}), 10, True)]
+        for n in range(steps)
+    ]
+    assert len(benchmark(collapsed, rows_of(calls))) >= 50

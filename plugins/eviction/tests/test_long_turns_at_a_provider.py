@@ -63,6 +63,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         words: int = 120,
         strategy: str = "chain",
         told: int | None = None,
+        keeps: bool = False,
     ) -> Ran:
         """A turn at a provider with that window; `told` is the window that its models.json says instead."""
         home = tmp_path / f"home-{window}-{steps}-{evicting}-{words}"
@@ -71,7 +72,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         (home / "extensions.json").write_text(json.dumps(choices))
         summarizer = ScriptedSummarizer(lambda prompt: f"Block after {len(prompt.blocks)} entries. " + "word " * words)
         folds = []
-        with serving(Provider(window, steps, calls)) as provider, Host(home, summarizers=[summarizer]) as host:
+        with serving(Provider(window, steps, calls, keeps)) as provider, Host(home, summarizers=[summarizer]) as host:
             models = {
                 "providers": {"local": {"protocol": "openai-chat", "baseUrl": provider.url, "count": False}},
                 "models": {"local/m": {"window": told or window, "maxOutput": 1_000}},
@@ -83,6 +84,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
             def read(arguments: Mapping[str, Any]) -> str:
                 folds.append(session.record.compactions)
+                assert set(arguments) == {"path"}, "the tool knows nothing of keep"
                 return "".join(f"{arguments['path']}:{n}: def part_{n}(): return {n}\n" for n in range(lines))
 
             session.tools = (HostTool("read", "Reads a file.", schema, read, ToolTraits(reads="path")),)
@@ -161,3 +163,11 @@ def test_a_refusal_opens_the_gate_for_the_rest_of_the_turn(run: Run) -> None:
     assert all(sum("[evicted: " in message for message in request) >= 4 for request in ran.requests[first:])
     assert not any("[elided: " in message for request in ran.requests for message in request)
     print(f"\nrefused once, then {sum('[evicted: ' in message for message in ran.requests[-1])} evicted")
+
+
+def test_a_result_that_the_model_asked_to_keep_stays(run: Run) -> None:
+    ran = run(60_000, 10, 4, 60, evicting=True, keeps=True)
+    collapsed = [message for message in ran.requests[-1] if "[evicted: " in message]
+    assert collapsed
+    assert not any("file_0.py" in message for message in collapsed)
+    assert any("file_1.py" in message for message in collapsed)

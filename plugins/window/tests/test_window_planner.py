@@ -255,7 +255,7 @@ BUDGETS = st.builds(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(shapes(), BUDGETS)
 def test_every_plan_keeps_every_rule(shape: Shape, limits: Budget) -> None:
     chosen = plan(shape, limits)

@@ -11,6 +11,8 @@ from .conftest import Kit, kinds, outcome, records
 
 FILE = Path(__file__).parents[3].parent / "shared" / "data" / "pi-before-compaction.jsonl"
 
+RUNGS = {"microcompact", "collapse", "summary"}
+
 pytestmark = pytest.mark.skipif(not FILE.is_file(), reason="the file is not here")
 
 
@@ -32,9 +34,11 @@ def test_a_real_session_steps_through_all_three_rungs(kit: Kit) -> None:
                 assert abs(size - record["after_tokens"]) <= record["before_tokens"] // 50, "as it was on paper"
                 assert kinds(prepared).count("summary") <= 1
             assert len(records(session)) - known == isinstance(outcome(prepared), Applied)
+            if {record["kind"] for record in records(session)} >= RUNGS:
+                break
         waiting.append(row)
     made = [record["kind"] for record in records(session)]
     print(f"{requests} requests, {len(made)} records, {kit.curator.calls} curator calls")
-    assert {"microcompact", "collapse", "summary"} <= set(made)
-    assert made.count("summary") <= kit.curator.calls < requests // 10
+    assert set(made) >= RUNGS
+    assert made.count("summary") <= kit.curator.calls < requests // 10, "in passes of the service, seldom"
     assert [row.text for row in session.rows()] == [row.text for row in imported.rows()][: len(session.rows())]

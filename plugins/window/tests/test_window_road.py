@@ -9,6 +9,7 @@ from refold import Applied, Blocked, Call, CompactionFailed, Host, Nothing, Row,
 from refold.prepare.request import Prepared
 from refold.registry import home_file
 from refold.summarize.reply import Reply
+from refold.testing.looking import refuse
 from refold.values.errors import SummaryFailed
 from refold.values.messages import ResultMessage, UserMessage
 
@@ -317,6 +318,27 @@ def test_eight_turns_that_refill_the_window_end_in_one_suspended_notice_and_no_t
     assert asked[-1].projection.observation.status == "suspended"
     assert [record["kind"] for record in records(session)].count("summary") == 2
     assert asked[-1].size.tokens <= WINDOW
+
+
+def test_turns_that_fill_more_than_the_window_drop_and_say_suspended_once(kit: Kit, session: Session) -> None:
+    chat(session, 100, 2_000)
+    asked = turns_that_refill(session, 8, tokens=4_600)
+    assert kit.curator.calls == 2
+    applied = [done for prepared in asked if isinstance(done := outcome(prepared), Applied)]
+    notices = [notice for prepared in asked for notice in prepared.notices]
+    told = [text for text in (*(done.note for done in applied), *notices) if text.startswith("suspended")]
+    assert len(told) == 1
+    assert [done.kind for done in applied[2:]].count("drop") == len(applied[2:]) > 0
+    assert all(prepared.size.tokens <= WINDOW for prepared in asked)
+
+
+def test_a_refusal_while_suspended_drops_and_asks_no_curator(kit: Kit, session: Session) -> None:
+    chat(session, 100, 2_000)
+    turns_that_refill(session, 3)
+    session.user("go on")
+    prepared = refuse(session, WINDOW, 5_000)
+    assert outcome(prepared).kind == "drop"  # type: ignore[union-attr]
+    assert kit.curator.calls == 2
 
 
 def test_the_guard_is_rearmed_by_a_request_that_really_fits(kit: Kit, session: Session) -> None:

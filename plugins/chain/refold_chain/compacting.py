@@ -39,29 +39,36 @@ class _Prompt:
 
 
 def fold(context: Work, demand: Demand, base: Base, found: Layout, parts: Sequence[Part]) -> Outcome:
-    """Appends one block a part; each is committed by itself, and leaves a complete chain."""
+    """Appends one block a part; each is committed by itself, and leaves a complete chain. Raises CompactionFailed,
+    SummaryFailed or Superseded when there is not even the first; then nothing was written."""
     rows = RowRange(context.session, parts[0].after, parts[-1].upto)
     context.begin(rows)
-    written = base
+    written, note = base, ""
     summaries: list[Summary] = []
     for number, part in enumerate(parts):
         context.progress(number, len(parts))
-        prompt = _prompt(context, found, part)
-        block, summary = _block(context, demand, written, part, prompt)
-        grown = Base(written.folds, (*written.blocks, block), block.upto)
-        reason = _not_smaller(context, written, grown)
-        if reason and not summaries:
-            if demand.kind == "manual":
-                return Nothing(reason)
-            raise CompactionFailed(f"{reason}; nothing was changed")
+        try:
+            block, summary = _block(context, demand, written, part, _prompt(context, found, part))
+            grown = Base(written.folds, (*written.blocks, block), block.upto)
+            reason = _not_smaller(context, written, grown)
+            if not reason:
+                first = not written.blocks
+                context.commit(partial(blocks.append, session=context.session, block=block, first=first))
+        except (SummaryFailed, Superseded) as error:
+            if not summaries:
+                raise
+            reason = str(error)
         if reason:
+            note = f"rows {part.after + 1}-{part.upto} were not folded: {reason}"
             break
-        first = not written.blocks
-        context.commit(partial(blocks.append, session=context.session, block=block, first=first))
         written = grown
         summaries.append(summary)
+    if not summaries:
+        if demand.kind in ("manual", "model"):
+            return Nothing(reason)
+        raise CompactionFailed(f"{reason}; nothing was changed")
     context.progress(len(parts), len(parts))
-    note = merge(context, written, _prompt_seq(context))
+    note = note or merge(context, written, _prompt_seq(context))
     models = dict.fromkeys(summary.model for summary in summaries)
     told = Summary(summaries[-1].text, " + ".join(models), sum(summary.passes for summary in summaries))
     covers = RowRange(context.session, rows.after, written.after)

@@ -91,6 +91,22 @@ def test_earlier_turns_and_earlier_steps_fold_at_once_when_the_turn_is_too_large
     assert session.record.compactions == 1
 
 
+def test_when_the_steps_cannot_be_summarized_the_earlier_turns_stay_folded_and_a_note_says_so(
+    host: Host, summarizer: ScriptedSummarizer
+) -> None:
+    session = host.new()
+    turns(session, 2)
+    session.user(PROMPT)
+    for number in range(8):
+        step(session, number, words=100)
+    summarizer.script("good", "fails")
+    attempted = session.prepare(WINDOW).attempted
+    assert attempted is not None
+    assert isinstance(attempted.outcome, Applied)
+    assert (attempted.outcome.covers.after, attempted.outcome.covers.upto) == (0, 8)
+    assert "were not folded" in attempted.outcome.note
+
+
 def test_a_long_prompt_is_cut_in_the_middle_to_a_tenth_of_the_window_with_a_marker(host: Host) -> None:
     session = host.new()
     prompt = "the beginning of it. " + "something in the middle. " * 300 + "and the very end."

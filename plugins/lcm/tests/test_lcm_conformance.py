@@ -7,6 +7,6 @@ from refold.testing import StrategyConformance
 
 class TestLcm(StrategyConformance):
     strategy = "lcm"
-    examples = 30
+    examples = 25
     with_extensions = ("lcm-memory",)
     other_settings = ({"triggerPercent": 50, "tailPercent": 10}, {"contextWindowTokens": 1500})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 LEAST_OUTPUT = 512
 """Tokens that an answer may take however full the window is."""
 
+RENEWAL = 60.0
+"""Seconds after which the lease is renewed before a request."""
+
 NO_APPROVAL = "[not executed: this call needs approval, and it was not given]"
 
 
@@ -56,6 +60,7 @@ class Sending:
     _refused: bool = field(default=False, init=False)
     _elided: dict[int, str] = field(factory=dict, init=False)
     _standing: Standing | None = field(default=None, init=False)
+    _renewed: float = field(factory=time.monotonic, init=False)
 
     @property
     def recovers(self) -> bool:
@@ -73,7 +78,7 @@ class Sending:
             return rows.open_calls(reader, self.session.id)
 
     def prepare(self, emit: Emit) -> Prepared:
-        self.lease.renew()
+        self._renew()
         hearing = Hearing(emit)
         standing = self._standing = self._look(hearing)
         turn, memory = self.session.newest_turn(), self.session.memory
@@ -82,8 +87,14 @@ class Sending:
         memory.took(prepared, turn)
         return prepared
 
+    def _renew(self) -> None:
+        """The lease lives for many minutes: it is renewed by the minute, not with every request."""
+        if time.monotonic() - self._renewed > RENEWAL:
+            self.lease.renew()
+            self._renewed = time.monotonic()
+
     def recover(self, refused: Prepared, refusal: Refusal, emit: Emit) -> Recovered:
-        self.lease.renew()
+        self._renew()
         self._refused = True
         said, hearing = figures(refusal), Hearing(emit)
         if refusal.kind == "too_large" and self._standing is not None and self._standing.resolved is not None:

@@ -29,7 +29,8 @@ _STYLE = Style.from_dict(
         "result": "ansibrightblack",
         "note": "ansibrightblack",
         "error": "ansired",
-        "live": "ansiyellow",
+        "live": "nobold ansiyellow",
+        "answer": "nobold ansidefault",
         "bottom-toolbar": "noreverse ansibrightblack",
     }
 )

@@ -35,7 +35,7 @@ class ResolvedModel:
 
 
 class Models:
-    """The models of a home. Its file is read at every question, so a change serves at once.
+    """The models of a home. Its file is looked at with every question, so a change serves at once.
 
     `fetch` reads a provider's listing; by default the provider is asked.
     """
@@ -43,10 +43,14 @@ class Models:
     def __init__(self, home: Path, fetch: Fetch | None = None) -> None:
         self._home = home
         self._listings = Listings(home, fetch or _fetch)
+        self._read: tuple[object, ModelsFile] = (None, ModelsFile())
 
     def file(self) -> ModelsFile:
         """`models.json` as it stands, with its faults."""
-        return read_models(self._home)
+        stamp = _stamp(self._home / NAME)
+        if stamp is None or stamp != self._read[0]:
+            self._read = (stamp, read_models(self._home))
+        return self._read[1]
 
     def resolve(self, id: str | None = None) -> ResolvedModel:
         """The model of that id, or the default one.
@@ -117,6 +121,15 @@ def _resolved(
         ),
         said.max_output or listed.max_output or shipped.max_output,
     )
+
+
+def _stamp(path: Path) -> object:
+    """Equal while a file is the same; None when that cannot be told."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def _fetch(provider: ProviderConfig) -> tuple[Listed, ...]:

@@ -320,3 +320,18 @@ FOOTERS = [
 def test_the_footer_says_how_full_the_context_is_and_who_counted(event: Any, footer: str) -> None:
     assert Screen().usage == "context not measured yet"
     assert shown(event)[1].usage == footer
+
+
+# compact
+
+
+def test_compact_takes_a_model_and_a_level_for_its_summary(
+    session: Session, model: Any, configure: Any, talk: Any, home: Path
+) -> None:
+    configure(window=8_000, models={"local/sum": {"window": 4_000}})
+    talk(session, 20)
+    model.summaries[:] = [Say("They went through the parts. " * 6)]
+    code, out, _ = here(home, "compact", "s", "-m", "SUM", "-r", "high", "--json")
+    document = json.loads(out)
+    assert (code, document["state"], document["summarizer"]) == (0, "compacted", "local/sum")
+    assert {(body["model"], body["reasoning_effort"]) for body in model.summarized} == {("sum", "high")}

@@ -195,7 +195,7 @@ def test_results_are_capped_when_they_are_produced_and_say_so(session: Session, 
 
 
 FAULTS = [
-    ("unknown", {"path": "a"}, "no tool is named 'unknown'; the tools are: compact_context, fails, guarded, read"),
+    ("unknown", {"path": "a"}, "no tool is named 'unknown'; the tools are: compact_context, fails, guarded"),
     ("read", '{"path": ', 'the arguments are no JSON object: {"path":'),
     ("read", "[1]", "the arguments are no JSON object: [1]"),
     ("fails", {}, "fails failed: no such file"),

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from refold import Call, Model
-from refold.providers.protocols import PROTOCOLS, codec, dumps
+from refold.providers.protocols import PROTOCOLS, codec
 from refold.sizing.estimate import row_tokens, tokens
+from refold.values.json_text import json_bytes
 from refold.values.messages import AssistantMessage, Message, Request, ResultMessage, ToolSpec, UserMessage
 from refold.values.rows import Row, SourceRef
 
@@ -43,7 +44,7 @@ def request_of(source: str, protocol: str) -> Request:
 @pytest.mark.parametrize("protocol", sorted(PROTOCOLS))
 def test_encode_a_request_of_200k_tokens(benchmark: Any, source: str, protocol: str) -> None:
     request = request_of(source, protocol)
-    wire = benchmark(lambda: dumps(codec(protocol).encode(request, lambda image: b"")))
+    wire = benchmark(lambda: json_bytes(codec(protocol).encode(request, lambda image: b"")))
     benchmark.extra_info |= {"bytes": len(wire), "rows": len(request.messages), "estimate": tokens(wire.decode())}
 
 

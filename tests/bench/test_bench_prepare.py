@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from refold import Call, Host, Row, Session, SourceRef
-from refold.providers.protocols import PROTOCOLS, dumps
+from refold.providers.protocols import PROTOCOLS
+from refold.values.json_text import json_bytes
 
 WINDOW = 200_000
 NEW = SourceRef("", 0)
@@ -95,4 +96,4 @@ def test_prepare_below_the_trigger_with_nothing_decoded_before(
 
 def test_encode_a_prepared_request(folded: dict[int, Session], benchmark: BenchmarkFixture) -> None:
     request = folded[2_000].prepare(WINDOW).request
-    assert benchmark(lambda: dumps(PROTOCOLS["anthropic"].encode(request, lambda image: b"")))
+    assert benchmark(lambda: json_bytes(PROTOCOLS["anthropic"].encode(request, lambda image: b"")))

@@ -29,7 +29,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "PYTHONPATH": str(project / "site"), "REFOLD_HOME": str(project / "home")}
-    return subprocess.run([sys.executable, "-P", *words], cwd=project, env=env, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-P", *words], cwd=project, env=env, capture_output=True, text=True, check=False
+    )
 
 
 def test_the_page_holds_a_package_a_strategy_and_a_test() -> None:

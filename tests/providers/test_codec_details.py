@@ -10,7 +10,8 @@ import pytest
 from refold import Call, Image, Model, ProjectionFailed, Refused, Replay
 from refold.providers.alternation import CONTINUE, MISSING_START
 from refold.providers.identifiers import NINE, USUAL, CallIds, tool_name
-from refold.providers.protocols import PROTOCOLS, codec, dumps
+from refold.providers.protocols import PROTOCOLS, codec
+from refold.values.json_text import json_bytes
 from refold.values.messages import AssistantMessage, Message, Request, ResultMessage, UserMessage
 
 PNG = Image("k", "image/png", 640, 480)
@@ -57,7 +58,7 @@ def test_gemini_before_3_takes_pictures_behind_all_responses_of_the_step() -> No
 @pytest.mark.parametrize("protocol", sorted(PROTOCOLS))
 def test_a_model_that_reads_text_only_is_told_of_the_picture(protocol: str) -> None:
     wire = encode(protocol, UserMessage("look", (PNG,)), inputs=frozenset({"text"}))
-    assert r"look\n[image image/png 640x480 omitted: the model reads text only]" in dumps(wire).decode()
+    assert r"look\n[image image/png 640x480 omitted: the model reads text only]" in json_bytes(wire).decode()
 
 
 def test_a_media_type_that_the_provider_refuses_becomes_a_line() -> None:
@@ -181,6 +182,6 @@ def test_tool_names_are_cut_and_cleaned() -> None:
 def test_bytes_hold_wide_integers_and_replace_lone_surrogates_and_change_nothing_else() -> None:
     plain = {"f": 1e16, "escape": "\x1b", "list": (1, 2), "big": 2**64 - 1}
     wide = {**plain, "n": [2**64, -(2**63) - 1], "s": "a\ud800b\U0001f642"}
-    assert dumps(wide) == dumps(plain)[:-1] + (
+    assert json_bytes(wide) == json_bytes(plain)[:-1] + (
         b',"n":[18446744073709551616,-9223372036854775809],"s":"a\xef\xbf\xbdb\xf0\x9f\x99\x82"}'
     )

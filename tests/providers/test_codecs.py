@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from refold import Call, Image, Model, Replay
 from refold.providers.alternation import CONTINUE
-from refold.providers.protocols import PROTOCOLS, codec, dumps
+from refold.providers.protocols import PROTOCOLS, codec
+from refold.values.json_text import json_bytes
 from refold.values.messages import AssistantMessage, Message, Request, ResultMessage, ToolSpec, UserMessage
 
 PIXELS = bytes(range(24))
@@ -91,7 +92,7 @@ def requests(draw: st.DrawFn, protocol: str, most: int | None = None) -> Request
 
 
 def encoded(request: Request) -> dict[str, Any]:
-    return json.loads(dumps(codec(request.model.protocol).encode(request, lambda image: PIXELS)))
+    return json.loads(json_bytes(codec(request.model.protocol).encode(request, lambda image: PIXELS)))
 
 
 def blank(text: str) -> bool:
@@ -233,13 +234,13 @@ def test_a_longer_history_begins_with_the_bytes_of_a_shorter_one(protocol: str, 
         first = first[:-1]
     if not first:
         return
-    assert dumps(first[:-1]) == dumps(then[: len(first) - 1])
+    assert json_bytes(first[:-1]) == json_bytes(then[: len(first) - 1])
     last, grown = first[-1], then[len(first) - 1]
     if parts:
         assert grown["role"] == last["role"]
-        assert dumps(grown[parts][: len(last[parts])]) == dumps(last[parts])
+        assert json_bytes(grown[parts][: len(last[parts])]) == json_bytes(last[parts])
     else:
-        assert dumps(grown) == dumps(last)
+        assert json_bytes(grown) == json_bytes(last)
 
 
 @every_protocol
@@ -248,10 +249,10 @@ def test_a_longer_history_begins_with_the_bytes_of_a_shorter_one(protocol: str, 
 def test_equal_requests_give_equal_bytes_and_the_request_stays_as_it_was(protocol: str, data: st.DataObject) -> None:
     request = data.draw(requests(protocol))
     spoken = codec(protocol)
-    once = dumps(spoken.encode(request, lambda image: PIXELS))
+    once = json_bytes(spoken.encode(request, lambda image: PIXELS))
     wire = spoken.encode(request, lambda image: PIXELS)
     spoken.with_cache_marks(wire)
-    assert dumps(wire) == once
+    assert json_bytes(wire) == once
 
 
 @modest
@@ -270,7 +271,7 @@ def test_cache_marks_are_at_most_four_and_never_on_thinking(request: Request) ->
     assert all(block.get("type") not in ("thinking", "redacted_thinking") for block in carrying)
     for block in carrying:
         del block["cache_control"]
-    assert dumps(marked) == dumps(wire)
+    assert json_bytes(marked) == json_bytes(wire)
 
 
 # ---- the providers' own types ------------------------------------------------------------------------------------
@@ -330,4 +331,4 @@ def test_names_that_are_offered_are_sent_as_they_are() -> None:
     spec = ToolSpec(legal, "d", {"type": "object"})
     for protocol in PROTOCOLS:
         wire = codec(protocol).encode(Request(Model("m", protocol, ""), "", (spec,), (UserMessage("x"),)), bytes)
-        assert legal[:64] in dumps(wire["tools"]).decode()
+        assert legal[:64] in json_bytes(wire["tools"]).decode()

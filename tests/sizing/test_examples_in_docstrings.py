@@ -15,7 +15,7 @@ MODULES = [
     "sizing.sizer",
     "providers.identifiers",
     "providers.protocols",
-    "providers.wire",
+    "values.json_text",
 ]
 
 

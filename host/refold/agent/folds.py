@@ -36,7 +36,7 @@ def _in_place_of_rows(view: View, extension: Extension) -> list[Fold]:
     return [
         Fold(extension.id, each.id, each.label, "\n".join(_words(each)), each.covers)
         for each in extension.strategy.project(BoundContext(view, extension)).sections
-        if each.covers is not None and each.kind != "fold"
+        if each.covers is not None and each.kind not in ("fold", "recap")
     ]
 
 

@@ -351,7 +351,7 @@ class Session:
 
     def look(self, wish: Wish, ears: Ears) -> Standing:
         """What a preparation needs, from one look at the session."""
-        return look(self.host, self.id, self.system, self.memory, wish, ears)
+        return look(self.host, self.id, self.system or "", self.memory, wish, ears)
 
     def _wish(
         self,

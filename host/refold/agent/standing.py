@@ -34,6 +34,11 @@ if TYPE_CHECKING:
     from refold.providers.models import ResolvedModel
     from refold.summarize.reply import Summarizer
 
+LARGEST = 2**53
+"""Tokens: no window is larger, and every JSON reader takes the number exactly."""
+
+UNHEEDED = "the offline summarizer follows no instructions and no level; a model of models.json would"
+
 REPLY = 8_192
 """Tokens kept free for a reply, of a model that may give more."""
 
@@ -82,6 +87,8 @@ class Standing:
 
 def look(host: Host, session: str, system: str, memory: Memory, wish: Wish, ears: Ears) -> Standing:
     """One look. Raises NotFound for an unknown session or summarizer, Refused for one that cannot be used."""
+    if wish.window is not None and not 1 <= wish.window <= LARGEST:
+        raise Refused(f"a window of {wish.window!r} tokens cannot be; nothing was prepared; give at least 1")
     with host.database.read() as reader:
         record = sessions.find(reader, session)
         choices = state.choices(reader, session)
@@ -92,6 +99,7 @@ def look(host: Host, session: str, system: str, memory: Memory, wish: Wish, ears
     if wish.protocol is not None and wish.protocol != model.protocol:
         model = Model(model.id, wish.protocol, "", model.inputs, model.max_edge, model.max_images)
     chain = _summarizers(host, session, resolved, wish.summarizer, reasoning_level(wish.reasoning))
+    unheeded = (wish.instructions or wish.reasoning) and [each.name for each in chain] == [Offline().name]
     desk = Desk(
         database=host.database,
         composition=host.registry.composition(choices),
@@ -108,6 +116,7 @@ def look(host: Host, session: str, system: str, memory: Memory, wish: Wish, ears
         cancelled=ears.cancelled,
         rows=memory.rows,
         started=ears.started,
+        notices=[UNHEEDED] if unheeded else [],
     )
     ask = Ask(
         session,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -47,6 +48,10 @@ def failure(error: BaseException) -> Failure:
             return Failure(FAILED, "failed", error.format_message())
         case UnicodeEncodeError(reason="surrogates not allowed"):  # how Python hands over foreign bytes of a command
             return Failure(FAILED, "refused", "a word of the command is not UTF-8; nothing was changed")
+        case OSError(errno=errno.ENOSPC | errno.EIO):
+            return Failure(
+                FAILED, "output", f"the output cannot be written ({error.strerror}); what was committed is kept"
+            )
         case RefoldError():
             return Failure(FAILED, error.code, str(error))
         case _:

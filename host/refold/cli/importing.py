@@ -15,6 +15,8 @@ from refold.cli.progress import progress_bar
 from refold.importers.store import Imported
 
 _SKIPS_SHOWN = 5
+SMALL = 4_000
+"""Tokens up to which a session has nothing worth folding."""
 
 
 @click.command("import")
@@ -70,12 +72,15 @@ def _draw(done: Imported) -> None:
             ("new rows", done.rows),
             ("known before", done.already or None),
             ("turns", done.turns),
-            ("tokens", f"{done.tokens:,} (estimated here)"),
+            ("tokens", f"{done.tokens:,} (estimated here, before any model's own factor)"),
             ("children", f"{len(done.children):,} sessions, {done.child_rows:,} new rows" if done.children else None),
             ("skipped", len(done.skipped) or None),
         ]
     )
-    hint("next", "refold", "compact", done.session, "--window", 32_000)
+    if done.tokens > SMALL:
+        hint("next", "refold", "compact", done.session, "--window", 32_000)
+    else:
+        hint("next", "refold", "show", done.session)
 
 
 def _place(line: int | None) -> str:

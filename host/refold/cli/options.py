@@ -10,6 +10,9 @@ import click
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+MOST = 2**53
+"""The largest number that any JSON reader takes exactly; no window and no session is that long."""
+
 _HOME = click.option(
     "--home",
     type=click.Path(file_okay=False, path_type=Path),
@@ -25,10 +28,13 @@ named_session = click.argument("session")
 """SESSION, where another word stands behind it."""
 
 window_option = click.option(
-    "--window", type=click.IntRange(min=1), metavar="TOKENS", help="The model's context window, for this once."
+    "--window",
+    type=click.IntRange(min=1, max=MOST),
+    metavar="TOKENS",
+    help="The model's context window, for this once.",
 )
 after_option = click.option(
-    "--after", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Begin after this row."
+    "--after", type=click.IntRange(min=0, max=MOST), default=0, metavar="SEQ", help="Begin after this row."
 )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from refold.cli.visible import visible
-from refold.providers.wire import dumps
+from refold.values.json_text import json_bytes
 
 # JSON itself escapes controls below U+0020 alone; a terminal obeys these, too.
 _TERMINAL = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
@@ -16,7 +16,7 @@ _TERMINAL = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\u
 
 def print_json(document: Mapping[str, Any]) -> None:
     """The one document of a command, on one line; what could act on a terminal is escaped inside its strings."""
-    text = _TERMINAL.sub(lambda found: f"\\u{ord(found[0]):04x}", dumps(document).decode())
+    text = _TERMINAL.sub(lambda found: f"\\u{ord(found[0]):04x}", json_bytes(document).decode())
     print_bytes([text.encode(), b"\n"])
 
 

@@ -14,8 +14,8 @@ from refold.cli.output import notes, print_bytes, print_json
 from refold.prepare import inspector
 from refold.prepare.request import Prepared
 from refold.providers.protocols import PROTOCOLS, codec
-from refold.providers.wire import dumps
 from refold.values.inputs import Rows
+from refold.values.json_text import json_bytes
 from refold.values.outcome import Applied
 
 _COUNTED = {"count_endpoint": "counted by the provider", "reported_usage": "counted, what came since estimated here"}
@@ -43,7 +43,7 @@ def prepare_command(
         if as_json:
             print_json(_document(found, prepared))
         elif protocol is not None:
-            print_bytes([dumps(codec(protocol).encode(prepared.request, found.image_bytes)), b"\n"])
+            print_bytes([json_bytes(codec(protocol).encode(prepared.request, found.image_bytes)), b"\n"])
         else:
             draw_context(found.id, found.context())
 
@@ -158,4 +158,4 @@ def _draw_page(session: str, document: dict[str, Any]) -> None:
     page, pages = document["page"], document["pages"]
     if page + 1 < pages:
         words = ("refold", "context", session, document["section"], page + 1)
-        hint(f"page {page} of 0-{pages - 1}, next", *words)
+        hint(f"page {page + 1} of {pages}, next", *words)

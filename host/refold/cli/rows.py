@@ -14,8 +14,8 @@ from refold.cli.folds import fold_documents
 from refold.cli.options import after_option, every_command, limit_option, named_session, newest_session
 from refold.cli.output import print_bytes, print_json
 from refold.cli.visible import visible
-from refold.providers.wire import dumps
 from refold.values.contexts import Fold
+from refold.values.json_text import json_bytes
 from refold.values.rows import Row
 
 _ROLES = {"user": "user", "assistant": "assistant", "replay": "assistant", "result": "tool"}
@@ -122,7 +122,7 @@ def draw_rows(rows: Sequence[tuple[Row, int]], folds: Sequence[Fold], full: bool
         if row.replay is not None:
             block(f"[opaque item of {row.replay.owner}]", indent=7)
         for call in row.calls:
-            arguments = dumps(dict(call.arguments)).decode()
+            arguments = json_bytes(dict(call.arguments)).decode()
             block(f"→ {call.name} {arguments if full else visible(arguments)[:200]}", indent=7)
         for image in row.images:
             block(f"[{image.media_type} {image.width}×{image.height}]", indent=7)
@@ -196,7 +196,7 @@ def _with_folds(lines: Iterable[bytes], folds: Sequence[Fold]) -> Iterator[bytes
         yield text
         seq += text.startswith(b'{"seq":')
         while waiting and waiting[0].covers.upto <= seq:
-            yield dumps(_fold_line(waiting.pop(0))) + b"\n"
+            yield json_bytes(_fold_line(waiting.pop(0))) + b"\n"
 
 
 def _fold_line(fold: Fold) -> dict[str, Any]:
@@ -205,7 +205,7 @@ def _fold_line(fold: Fold) -> dict[str, Any]:
 
 
 def _as_document(session: str, lines: Iterable[bytes]) -> Iterator[bytes]:
-    yield b'{"session":' + dumps(session) + b',"lines":['
+    yield b'{"session":' + json_bytes(session) + b',"lines":['
     for place, text in enumerate(lines):
         yield (b"," if place else b"") + text.rstrip(b"\n")
     yield b"]}\n"

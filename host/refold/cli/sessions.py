@@ -10,7 +10,7 @@ import click
 
 from refold.agent.host import Host
 from refold.cli.folds import fold_documents
-from refold.cli.options import every_command, newest_session
+from refold.cli.options import every_command, named_session, newest_session
 from refold.cli.output import note, print_json
 from refold.cli.visible import visible
 from refold.transcript.sessions import Branch, Listed
@@ -128,8 +128,13 @@ def _lines(branches: Sequence[Branch], stem: str, *, top: bool) -> Iterator[str]
         session = branch.session
         came = "" if top else "└─ " if last else "├─ "
         told = f"  (forked at {session.forked_at})" if session.forked_at else "" if top else "  (child)"
-        yield f"{stem}{came}{visible(session.id)}{told}"
+        title = f"  {visible(session.title)[:TITLE]}" if session.title else ""
+        yield f"{stem}{came}{visible(session.id)}{told}{title}"
         yield from _lines(branch.children, stem if top else stem + ("   " if last else "│  "), top=False)
+
+
+TITLE = 40
+"""Characters of a title that a tree shows."""
 
 
 @click.command("fork")
@@ -164,10 +169,10 @@ def fork_command(session: str | None, at: int, home: Path | None, as_json: bool)
 
 
 @click.command("delete")
-@newest_session
+@named_session
 @click.option("--yes", is_flag=True, help="Do it: what is deleted cannot be brought back.")
 @every_command
-def delete_command(session: str | None, yes: bool, home: Path | None, as_json: bool) -> None:
+def delete_command(session: str, yes: bool, home: Path | None, as_json: bool) -> None:
     """Delete a session, its rows and all that extensions made of them. Its forks live on.
 
     \b

@@ -6,6 +6,7 @@ of branches become notices. Changes of model or level, labels, names and an exte
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Generator, Iterator, Mapping
 from typing import Any, BinaryIO
@@ -163,7 +164,9 @@ def _shell(steps: Steps, message: Mapping[str, Any]) -> Iterator[Row]:
     """A command that the user ran with `!`: sent, unless the user kept it out of the context."""
     code = message.get("exitCode")
     failed = f"\n[exit code {code}]" if code not in (None, 0) else ""
-    text = f"! {as_text(message.get('command'))}\n{as_text(message.get('output'))}{failed}"
+    output = as_text(message.get("output"))
+    fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", output)), default=0))
+    text = f"! {as_text(message.get('command'))}\n{fence}\n{output}\n{fence}{failed}"
     if message.get("excludeFromContext"):
         yield from steps.event("command", text)
     else:

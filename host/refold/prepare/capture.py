@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import orjson
 from attrs import evolve
 
 from refold.prepare.draw import Drawn, unsent
@@ -13,6 +12,7 @@ from refold.prepare.messages import Sourced
 from refold.prepare.request import Check
 from refold.prepare.snapshot import Part, Snapshot
 from refold.values.inputs import Fact, Rows, Section
+from refold.values.json_text import json_text
 from refold.values.messages import Message, ToolSpec
 from refold.values.rows import Replay, RowRange
 from refold.values.sizes import Model
@@ -164,6 +164,6 @@ def _section_part(drawn: Drawn, section: Section, sourced: Sequence[Sourced]) ->
 
 
 def _schemas(tools: Sequence[ToolSpec]) -> str:
-    return orjson.dumps(
-        [{"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)} for tool in tools]
-    ).decode()
+    return json_text(
+        [{"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in tools]
+    )

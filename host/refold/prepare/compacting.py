@@ -28,7 +28,9 @@ def attempt(desk: Desk, drawn: Drawn, demand: Demand, *, dry: bool = False) -> A
     view = evolve(drawn.view, history=_reduced(drawn))
     strategy = view.composition.strategy
     if strategy is None or strategy.strategy is None:
-        missing = "no strategy is enabled; enable one with 'refold extensions enable NAME'"
+        problems = [f"{each.id or 'extensions'}: {each.text}" for each in view.composition.problems]
+        why = f" ({'; '.join(problems)})" if problems else ""
+        missing = f"no strategy is enabled{why}; enable one with 'refold extensions enable NAME'"
         return Attempted(Blocked("missing", missing), drawn.size)
     bench = Bench(desk.database, desk.summarize, desk.notices, desk.started, desk.progress, desk.cancelled)
     under_way = Attempt(demand, dry)

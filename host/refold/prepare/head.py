@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import orjson
 from attrs import evolve, field, frozen
 
+from refold.values.json_text import json_text
 from refold.values.tools import ContextBlock
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Pinned:
 
 def dump(pinned: Pinned) -> str:
     """The pinned head as JSON text, as it is stored."""
-    return orjson.dumps(_converter().unstructure(pinned)).decode()
+    return json_text(_converter().unstructure(pinned))
 
 
 def load(text: str | None) -> Pinned | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import orjson
 from attrs import frozen
 
 from refold.prepare.assemble import assemble
@@ -15,6 +14,7 @@ from refold.prepare.snapshot import Part, Snapshot
 from refold.values.contexts import History
 from refold.values.errors import NotFound
 from refold.values.inputs import Section
+from refold.values.json_text import json_text
 from refold.values.messages import AssistantMessage, Message, ResultMessage, UserMessage
 from refold.values.rows import Image, Replay
 
@@ -180,4 +180,4 @@ def _image(image: Image) -> str:
 
 
 def _json(arguments: object) -> str:
-    return orjson.dumps(arguments, default=dict).decode()
+    return json_text(arguments)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
-import orjson
 from attrs import frozen
 
 from refold.prepare.messages import Sourced
@@ -14,6 +13,7 @@ from refold.sizing.estimate import row_tokens
 from refold.sizing.sizer import Sizer
 from refold.values.contexts import History
 from refold.values.inputs import Input, Note, Rows, Section
+from refold.values.json_text import json_text
 from refold.values.messages import AssistantMessage, Message, ResultMessage, ToolSpec, UserMessage
 from refold.values.rows import Image, Kind, Replay, Row, RowRange, SourceRef
 from refold.values.sizes import Measured
@@ -101,7 +101,7 @@ def fixed_tokens(system: str, schemas: Sequence[str], sizer: Sizer) -> int:
 
 def schema(tool: ToolSpec) -> str:
     """A tool as the text that is measured."""
-    return f"{tool.name}\n{tool.description}\n{orjson.dumps(dict(tool.parameters), default=dict).decode()}"
+    return f"{tool.name}\n{tool.description}\n{json_text(tool.parameters)}"
 
 
 def unsent_tokens(shown: Sequence[Row], sent: Sequence[Sourced], history: History) -> int:

@@ -135,6 +135,11 @@ def _finish(
     desk: Desk, ask: Ask, drawn: Drawn, judged: Check, attempted: Attempted | None, *, rests: bool = False
 ) -> Prepared:
     view = drawn.view
+    if not rests and view.window.tokens is not None and drawn.size.tokens > view.window.tokens:
+        desk.notices.append(
+            f"the request is {drawn.size.tokens:,} tokens and does not fit the window of {view.window.tokens:,}"
+            f" ({view.window.source})"
+        )
     applied = attempted is not None and isinstance(attempted.outcome, Applied)
     stored = state.snapshot(view.reader, view.session)
     taken = capture(

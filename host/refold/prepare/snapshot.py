@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 from refold.prepare.measure import SizeSource
 from refold.values.inputs import Fact, Input
+from refold.values.json_text import json_text
 from refold.values.rows import RowRange
 from refold.values.sizes import Model
 
@@ -82,7 +83,7 @@ class Snapshot:
 
 def dump(snapshot: Snapshot) -> str:
     """The snapshot as JSON text, as it is stored. Opaque payloads are left out."""
-    return orjson.dumps({"format": FORMAT, **_converter().unstructure(snapshot)}).decode()
+    return json_text({"format": FORMAT, **_converter().unstructure(snapshot)})
 
 
 def load(text: str) -> Snapshot | None:

@@ -17,7 +17,7 @@ from refold.providers import decoding
 from refold.providers.decoding import CutOff, RefusedInside, Unreadable, count, mapping, objects, text, total
 from refold.providers.exchange import Answer, CallDelta, Delta, ReasoningDelta, Stop, TextDelta, Usage
 from refold.providers.sse import Event
-from refold.providers.wire import dumps
+from refold.values.json_text import json_bytes
 from refold.values.rows import Replay
 
 _STOPS: dict[str, Stop] = {
@@ -66,7 +66,7 @@ class AnthropicDecoder:
     def whole(self, body: Mapping[str, Any]) -> Answer:
         """The answer of a body that was not streamed."""
         if "error" in body:
-            raise RefusedInside(dumps(dict(body)).decode(), text(mapping(body["error"]).get("type")))
+            raise RefusedInside(json_bytes(dict(body)).decode(), text(mapping(body["error"]).get("type")))
         if not isinstance(body.get("content"), list):
             raise Unreadable("an answer without content")
         self._blocks = {place: dict(block) for place, block in enumerate(objects(body["content"]))}

@@ -21,7 +21,7 @@ from refold.providers.provider import ProviderConfig
 from refold.providers.routes import ROUTES
 from refold.providers.sse import Events
 from refold.providers.telling import RefusedAtOnce, Telling, stopped
-from refold.providers.wire import dumps
+from refold.values.json_text import json_bytes
 from refold.values.messages import Request
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Client:
         address = self._address(counting.path(request.model.id))
         try:
             with self._telling():
-                answer = self._exchange("POST", address, dumps(wire), cancelled, self._patience.lookup)
+                answer = self._exchange("POST", address, json_bytes(wire), cancelled, self._patience.lookup)
         except Cancelled:
             raise
         except (Interrupted, Unreachable):
@@ -144,7 +144,7 @@ class Client:
 
     def _body(self, request: Request, image_bytes: ImageBytes, *, streamed: bool) -> bytes:
         wire = self._codec.with_cache_marks(self._codec.encode(request, image_bytes))
-        return dumps(self._route.body(wire, request.model.id, streamed))
+        return json_bytes(self._route.body(wire, request.model.id, streamed))
 
     def _headers(self, accept: str, body: bytes | None) -> dict[str, str]:
         kind = {} if body is None else {"content-type": "application/json"}

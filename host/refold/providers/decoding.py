@@ -10,7 +10,7 @@ import orjson
 
 from refold.providers.exchange import UNPARSED, Answer, Delta
 from refold.providers.sse import Event
-from refold.providers.wire import dumps
+from refold.values.json_text import json_bytes
 from refold.values.rows import Call
 
 _MOST = 1 << 53
@@ -70,7 +70,7 @@ def raise_error(value: Mapping[str, Any]) -> None:
         return
     code = error.get("code") if isinstance(error, Mapping) else value.get("code")
     status = code if isinstance(code, int) and 400 <= code < 600 else 0
-    raise RefusedInside(dumps(dict(value)).decode(), code if isinstance(code, str) else "", status)
+    raise RefusedInside(json_bytes(dict(value)).decode(), code if isinstance(code, str) else "", status)
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
@@ -137,7 +137,7 @@ def joined(pieces: Iterable[str]) -> str:
 
 def replayed(items: list[Any]) -> str:
     """The payload of a `Replay` that holds these wire items, unchanged."""
-    return dumps(items[0] if len(items) == 1 else items).decode()
+    return json_bytes(items[0] if len(items) == 1 else items).decode()
 
 
 def _loads(data: str | bytes) -> Any:

@@ -15,7 +15,7 @@ from refold.providers import decoding
 from refold.providers.decoding import CutOff, Unreadable, count, mapping, objects, prompt_count, text, total
 from refold.providers.exchange import Answer, CallDelta, Delta, ReasoningDelta, Stop, TextDelta, Usage
 from refold.providers.sse import Event
-from refold.providers.wire import dumps
+from refold.values.json_text import json_bytes
 from refold.values.rows import Call, Replay
 
 _STOPS: dict[str, Stop] = {"STOP": "end", "MAX_TOKENS": "length"}
@@ -63,7 +63,7 @@ class GeminiDecoder:
         decoding.raise_error(body)
         if not objects(body.get("candidates")) and not mapping(body.get("promptFeedback")):
             raise Unreadable("an answer without candidates")
-        for _ in self.feed(Event("", dumps(dict(body)).decode())):
+        for _ in self.feed(Event("", json_bytes(dict(body)).decode())):
             pass
         self._stop = self._stop or "STOP"
         return self.answer()
@@ -103,7 +103,7 @@ class GeminiDecoder:
             self._calls.append(made)
             if index == 0:
                 self._call_signature = signature
-            yield CallDelta(index, made.id, made.name, dumps(dict(made.arguments)).decode())
+            yield CallDelta(index, made.id, made.name, json_bytes(dict(made.arguments)).decode())
         else:
             self._text_signature = signature or self._text_signature
             if said:

@@ -10,8 +10,8 @@ from refold.providers import replay
 from refold.providers.identifiers import NINE, SHORT, CallIds, tool_name
 from refold.providers.pictures import EMPTY, NO_OUTPUT, ImageBytes, Pictures, pictures
 from refold.providers.reasoning import chat_fields
-from refold.providers.wire import dumps
 from refold.sizing.families import family
+from refold.values.json_text import json_bytes
 from refold.values.messages import AssistantMessage, Request, ResultMessage, UserMessage
 from refold.values.rows import Image
 
@@ -87,7 +87,7 @@ def _answer(message: AssistantMessage, ids: CallIds, open_ids: deque[str]) -> di
     for call in message.calls:
         id = ids.take(call.id)
         open_ids.append(id)
-        function = {"name": tool_name(call.name), "arguments": dumps(call.arguments).decode()}
+        function = {"name": tool_name(call.name), "arguments": json_bytes(call.arguments).decode()}
         calls.append({"id": id, "type": "function", "function": function})
     return {"role": "assistant", "content": text, "tool_calls": calls}
 

@@ -18,7 +18,7 @@ from refold.providers import decoding
 from refold.providers.decoding import CutOff, Unreadable, count, mapping, objects, prompt_count, text
 from refold.providers.exchange import Answer, CallDelta, Delta, ReasoningDelta, Stop, TextDelta, Usage
 from refold.providers.sse import Event
-from refold.providers.wire import dumps
+from refold.values.json_text import json_bytes
 from refold.values.rows import Replay
 
 _STOPS: dict[str, Stop] = {
@@ -85,7 +85,7 @@ class ChatDecoder:
         _raise_error(body)
         if not objects(body.get("choices")):
             raise Unreadable("an answer without choices")
-        for _ in self.feed(Event("", dumps(dict(body)).decode())):
+        for _ in self.feed(Event("", json_bytes(dict(body)).decode())):
             pass
         self._done = True
         return self.answer()
@@ -145,7 +145,7 @@ class ChatDecoder:
         function = mapping(part.get("function"))
         id, name = text(part.get("id")), text(function.get("name"))
         arguments = function.get("arguments")
-        piece = arguments if isinstance(arguments, str) else dumps(arguments).decode() if arguments else ""
+        piece = arguments if isinstance(arguments, str) else json_bytes(arguments).decode() if arguments else ""
         given = count(part.get("index"))
         place = self._places.get(position if given is None else given)
         if place is None or self._another(place, id, name):
@@ -198,7 +198,7 @@ def _raise_error(value: Mapping[str, Any]) -> None:
     decoding.raise_error(value)
     base = mapping(value.get("base_resp"))  # MiniMax refuses under status 200
     if base.get("status_code"):
-        raise decoding.RefusedInside(dumps(dict(value)).decode(), str(base["status_code"]), 400)
+        raise decoding.RefusedInside(json_bytes(dict(value)).decode(), str(base["status_code"]), 400)
 
 
 def _is_object(text: str) -> bool:

@@ -9,7 +9,7 @@ from refold.providers import replay
 from refold.providers.identifiers import USUAL, CallIds, tool_name
 from refold.providers.pictures import EMPTY, NO_OUTPUT, ImageBytes, Pictures, pictures
 from refold.providers.reasoning import responses_fields
-from refold.providers.wire import dumps
+from refold.values.json_text import json_bytes
 from refold.values.messages import AssistantMessage, Request, ResultMessage, UserMessage
 from refold.values.rows import Image
 
@@ -62,7 +62,7 @@ def _input(request: Request, image_bytes: ImageBytes) -> list[dict[str, Any]]:
             for call in message.calls:
                 id = ids.take(call.id)
                 open_ids.append(id)
-                arguments = dumps(call.arguments).decode()
+                arguments = json_bytes(call.arguments).decode()
                 items.append(
                     {"type": "function_call", "call_id": id, "name": tool_name(call.name), "arguments": arguments}
                 )

@@ -16,7 +16,7 @@ from refold.providers import decoding
 from refold.providers.decoding import CutOff, RefusedInside, Unreadable, count, mapping, objects, prompt_count, text
 from refold.providers.exchange import Answer, CallDelta, Delta, ReasoningDelta, Stop, TextDelta, Usage
 from refold.providers.sse import Event
-from refold.providers.wire import dumps
+from refold.values.json_text import json_bytes
 from refold.values.rows import Replay
 
 _FINAL = frozenset({"response.completed", "response.incomplete", "response.failed", "response.done"})
@@ -117,7 +117,7 @@ class ResponsesDecoder:
 
     def _raise_failure(self, response: Mapping[str, Any]) -> None:
         error = mapping(response.get("error"))
-        raise RefusedInside(dumps({"error": dict(error)}).decode(), text(error.get("code")))
+        raise RefusedInside(json_bytes({"error": dict(error)}).decode(), text(error.get("code")))
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

@@ -9,11 +9,10 @@ from attrs import frozen
 
 from refold.providers import anthropic, gemini, openai_chat, openai_responses
 from refold.providers.pictures import ImageBytes
-from refold.providers.wire import dumps
 from refold.values.errors import Refused
 from refold.values.messages import Request
 
-__all__ = ["PROTOCOLS", "Codec", "codec", "dumps"]
+__all__ = ["PROTOCOLS", "Codec", "codec"]
 
 
 def _unmarked(wire: dict[str, Any]) -> dict[str, Any]:
@@ -24,10 +23,10 @@ def _unmarked(wire: dict[str, Any]) -> dict[str, Any]:
 class Codec:
     """One protocol.
 
-    `encode` turns a request into the body that the provider takes, as plain dicts for `dumps`. It makes any request
-    legal whose results each directly follow the answer that made the call, in the calls' order and one a call: blank
-    texts, repeated roles, repeated or illegal ids are its business. Equal requests give equal bytes, and the messages
-    of a longer history begin with those of a shorter one.
+    `encode` turns a request into the body that the provider takes, as plain dicts for `json_bytes`. It makes any
+    request legal whose results each directly follow the answer that made the call, in the calls' order and one a call:
+    blank texts, repeated roles, repeated or illegal ids are its business. Equal requests give equal bytes, and the
+    messages of a longer history begin with those of a shorter one.
 
     `with_cache_marks` is applied when a body is sent, and left out when two are compared.
     """

@@ -125,11 +125,15 @@ def judge(text: str) -> Judged | None:
         return Judged("rule", 2)
     if cues.LIKING.search(low) and (cues.ABSOLUTE.search(low) or directive(low) or cues.SPEAKER.search(low)):
         return Judged("preference", 3)
+    if cues.AIM_NAMED.search(low) and cues.AIM.search(low) and not cues.FORBIDS.search(low):
+        return Judged("goal", 3)
     if cues.ABSOLUTE.search(low):
         return Judged("rule", 3)
     if cues.FORBIDS.search(low) and not momentary(low) and len(words) <= 30:
         return Judged("rule", 3)
     if momentary(low):
+        return _remembered(text) or Judged("note", 1)
+    if _QUESTION.search(text):
         return _remembered(text) or Judged("note", 1)
     if cues.AIM.search(low) and not cues.ORDER.search(low):
         return Judged("goal", 3 if cues.AIM_NAMED.search(low) else 2)

@@ -31,7 +31,7 @@ def digests(session: Session) -> dict[str, str]:
 def digests_elsewhere(home: Path, session: str) -> dict[str, str]:
     """The same from a new process with another hash seed. Raises RefoldError with its last words."""
     done = subprocess.run(
-        [sys.executable, "-m", "refold.testing.elsewhere", str(home), session],
+        [sys.executable, "-P", "-m", "refold.testing.elsewhere", str(home), session],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONHASHSEED": "4711"},
         capture_output=True,
         text=True,

@@ -10,7 +10,7 @@ from attrs import evolve
 from refold.providers.alternation import CONTINUE
 from refold.providers.pictures import ImageBytes
 from refold.providers.protocols import PROTOCOLS
-from refold.providers.wire import dumps
+from refold.values.json_text import json_bytes
 from refold.values.messages import Request
 
 _MESSAGES = {"openai-responses": "input", "gemini": "contents"}
@@ -30,7 +30,7 @@ def encoded(request: Request, image_bytes: ImageBytes) -> Wires:
 
 def written(wires: Wires) -> dict[str, bytes]:
     """The bodies as bytes."""
-    return {name: dumps(wire) for name, wire in wires.items()}
+    return {name: json_bytes(wire) for name, wire in wires.items()}
 
 
 def extends(before: Wires, after: Wires) -> str | None:
@@ -46,7 +46,7 @@ def extends(before: Wires, after: Wires) -> str | None:
 def _extends(protocol: str, before: dict[str, Any], after: dict[str, Any]) -> str | None:
     key, parts = _MESSAGES.get(protocol, "messages"), _PARTS.get(protocol)
     fixed = [name for name in before.keys() | after.keys() if name != key]
-    if changed := [name for name in sorted(fixed) if dumps(before.get(name)) != dumps(after.get(name))]:
+    if changed := [name for name in sorted(fixed) if json_bytes(before.get(name)) != json_bytes(after.get(name))]:
         return f"{protocol}: {changed[0]} differs"
     first, then = before[key], after[key]
     if parts and first and first[-1][parts][-1].get("text") == CONTINUE:
@@ -55,6 +55,6 @@ def _extends(protocol: str, before: dict[str, Any], after: dict[str, Any]) -> st
         grown = then[at] if at < len(then) else None
         if grown is not None and parts and at == len(first) - 1 and grown["role"] == message["role"]:
             grown = {**grown, parts: grown[parts][: len(message[parts])]}
-        if dumps(grown) != dumps(message):
+        if json_bytes(grown) != json_bytes(message):
             return f"{protocol}: message {at + 1} of {len(first)} differs"
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import get_args
 
 from refold.sizing.estimate import row_tokens
@@ -26,7 +26,7 @@ def append(writer: Writer, session: str, rows: Iterable[Row]) -> list[SourceRef]
 
     `ref`, `turn` and `step` of the given rows are ignored and given here. The bytes of a picture travel in its key as
     a `data:` URL (`images.data_url`) and are stored once by digest. An event row opens no turn and counts for nothing.
-    Raises NotFound for a session that does not exist, Refused for an unknown kind.
+    Raises NotFound for a session that does not exist, Refused for a row that cannot be stored.
     """
     place = writer.one(_NEWEST, session)
     if place is None:
@@ -35,8 +35,8 @@ def append(writer: Writer, session: str, rows: Iterable[Row]) -> list[SourceRef]
     step = stored_step(rest)
     refs = []
     for given in rows:
-        if given.kind not in _KINDS:
-            raise Refused(f"a row of session {session} has the unknown kind {given.kind!r}; nothing was appended")
+        if fault := _fault(given):
+            raise Refused(f"a row of session {session} {fault}; nothing was appended")
         counts = given.kind != "event"
         opens = counts and given.opens
         seq += 1
@@ -73,6 +73,16 @@ def append(writer: Writer, session: str, rows: Iterable[Row]) -> list[SourceRef]
             _track_child(writer, key, row)
         refs.append(row.ref)
     return refs
+
+
+def _fault(row: Row) -> str | None:
+    """Why a row cannot be stored: host apps hand over what tools and models gave them."""
+    if row.kind not in _KINDS:
+        return f"has the unknown kind {row.kind!r}"
+    if not isinstance(row.text, str):
+        return f"has a {type(row.text).__name__} for its text, not a str"
+    wrong = next((call for call in row.calls if not isinstance(call.arguments, Mapping)), None)
+    return f"has a call of {wrong.name} whose arguments are no mapping" if wrong else None
 
 
 def _list_pictures(writer: Writer, key: int, row: Row) -> None:

@@ -226,7 +226,8 @@ class Database:
         except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError, apsw.PermissionsError, OSError) as error:
             if isinstance(error, OSError) and error.filename not in (str(self.path), str(self.path.parent)):
                 raise
-            raise RefoldError(f"{self.path} cannot be used ({error}); what was committed is kept") from error
+            why = "its folder is read-only" if not os.access(self.path.parent, os.W_OK) else str(error)
+            raise RefoldError(f"{self.path} cannot be used ({why}); what was committed is kept") from error
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import frozen
 from refold import (
     Applied,
@@ -16,6 +18,7 @@ from refold import (
     Observation,
     Outcome,
     Projection,
+    Row,
     RowRange,
     Rows,
     Section,
@@ -95,8 +98,12 @@ def _sections(context: Context, base: Base) -> tuple[Section, ...]:
         RowRange(session, start, cut),
     )
     quoted = context.history.users(cut, texts.EXCERPTS)
-    recap = Section("recap", "recent user excerpts", "recap", (Note(texts.recap_text(quoted)),))
-    return (summary, *((recap,) if quoted else ()), *newest)
+    return (summary, *((_recap(session, quoted),) if quoted else ()), *newest)
+
+
+def _recap(session: str, quoted: Sequence[Row]) -> Section:
+    rows = RowRange(session, quoted[0].ref.seq - 1, quoted[-1].ref.seq)
+    return Section("recap", "recent user excerpts", "recap", (Note(texts.recap_text(quoted)),), rows)
 
 
 def _observation(context: Context, base: Base, settings: RollingSettings) -> Observation:

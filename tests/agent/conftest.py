@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
 
 
 Configure = Callable[..., None]
+_INSTALLED = sorted(entry_points(group="refold.extensions").names)
 
 
 @pytest.fixture
@@ -167,10 +169,15 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def configure(home: Path, model: Model) -> Configure:
-    """Writes models.json: the model as `local/m` with the protocol and the figures that are given."""
+    """Writes models.json: the model as `local/m` with the protocol and the figures that are given.
+
+    Of the extensions that this environment happens to have, only `rolling` is on.
+    """
 
     def write(protocol: str = "openai-chat", *, count: bool = False, models: Any = None, **entry: Any) -> None:
         home.mkdir(mode=0o700, exist_ok=True)
+        if not (home / "extensions.json").exists():
+            (home / "extensions.json").write_text(json.dumps({"enabled": {id: id == "rolling" for id in _INSTALLED}}))
         provider = {"protocol": protocol, "baseUrl": model.url, "count": count}
         summarizer = entry.pop("summarizer", None)
         file: dict[str, Any] = {

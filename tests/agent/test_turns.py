@@ -244,7 +244,7 @@ def test_a_read_only_turn_offers_and_runs_read_only_tools_alone(session: Session
     assert "read" in offered
     assert not {"write", "compact_context"} & offered
     refused, read = (row for row in session.rows() if row.kind == "result")
-    assert refused.text.startswith("no tool is named 'write'; the tools are: read")
+    assert refused.text.startswith("no tool is named 'write'; the tools are: ")
     assert read.ok
 
 

@@ -51,8 +51,8 @@ def test_a_linear_file_becomes_rows_with_thinking_calls_results_and_aborts(lines
         ("assistant", "I read", "c1"),
         ("result", "c1"),
         ("notice", "Request was aborted."),
-        ("user", "! ls\na\n\n[exit code 1]"),
-        ("command", "! env\nb"),
+        ("user", "! ls\n```\na\n\n```\n[exit code 1]"),
+        ("command", "! env\n```\nb\n```"),
         ("notice", "so far"),
     ]
     assert rows[1].replay.owner == "imported:anthropic:opus"

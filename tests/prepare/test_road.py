@@ -496,3 +496,45 @@ def test_a_tool_call_without_a_result_gets_a_stub_in_the_request(host: Host) -> 
         "ResultMessage",
         "UserMessage",
     ]
+
+
+def test_an_integer_over_64_bits_in_a_call_is_prepared_and_shown_in_full(host: Host) -> None:
+    session = host.new()
+    session.user("go")
+    session.assistant("", [Call("a", "read", {"offset": 2**70})])
+    prepared = session.prepare(WINDOW)
+    assert prepared.request.messages[1].calls[0].arguments == {"offset": 2**70}  # type: ignore[union-attr]
+    assert str(2**70) in session.context_page("tail")["content"]
+
+
+def test_a_request_that_does_not_fit_its_window_says_so_whatever_the_cause(home: Path, talk: Talk) -> None:
+    home.mkdir()
+    (home / "extensions.json").write_text('{"compaction": {"auto": false}}')
+    with Host(home) as host:
+        session = host.new()
+        talk(session, 20)
+        assert any(
+            "does not fit the window of 6,000 (--window)" in notice for notice in session.prepare(WINDOW).notices
+        )
+
+
+@pytest.mark.parametrize("window", [0, -1, 2**60])
+def test_a_window_that_cannot_be_is_refused(window: int, host: Host) -> None:
+    with pytest.raises(Refused, match="cannot be; nothing was prepared"):
+        host.new().prepare(window)
+
+
+def test_instructions_that_nobody_follows_are_told(host: Host, talk: Talk) -> None:
+    session = host.new()
+    talk(session, 20)
+    notices = session.compact(WINDOW, "keep every colour").notices
+    assert "the offline summarizer follows no instructions and no level; a model of models.json would" in notices
+
+
+def test_rows_that_cannot_be_stored_are_refused_in_one_line(host: Host) -> None:
+    session = host.new()
+    with pytest.raises(Refused, match="has a NoneType for its text, not a str; nothing was appended"):
+        session.user(None)  # type: ignore[arg-type]
+    with pytest.raises(Refused, match="whose arguments are no mapping"):
+        session.assistant("", [Call("a", "read", "path")])  # type: ignore[arg-type]
+    assert session.rows() == []

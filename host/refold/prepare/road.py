@@ -39,6 +39,8 @@ def prepare(desk: Desk, ask: Ask, *, resting: bool = False) -> Prepared:
         if attempted is not None and isinstance(attempted.outcome, Applied):
             reader.renew()
             drawn = draw(desk, ask, reader)
+            if attempted.outcome.note:
+                desk.notices.append(f"compaction: {attempted.outcome.note}")
         still = _judge(desk, ask, drawn)
         if still.due:
             desk.notices.append(_unrelieved(drawn, attempted))

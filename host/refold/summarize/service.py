@@ -237,7 +237,7 @@ class _Work:
         reason = refusal(reply)
         if reason is not None:
             raise Unacceptable(reason, by=name)
-        read_back = amended(spoken(reply.text), standing, heard)
+        read_back = amended(spoken(sound(reply.text)), standing, heard)
         carry = _Carry(fitted(read_back.standing.without(self.known), self.order.limit), defused(read_back.body))
         if not carry.body:
             raise Unacceptable("empty", by=name)

@@ -31,6 +31,7 @@ MIGRATIONS = (
         model TEXT NOT NULL,
         folds TEXT NOT NULL,                 -- ids of the folds of others that the chain began on, one a line
         folds_upto INTEGER NOT NULL,         -- the last row that those covered; 0: none
+        ends INTEGER NOT NULL,               -- whether a session that ends at `upto` may be shown by this block
         retired_by INTEGER,                  -- the block that this one was merged into; NULL: it is in force
         PRIMARY KEY (session, number)
     )
@@ -38,7 +39,8 @@ MIGRATIONS = (
 )
 
 _COLUMNS = (
-    "number, after, upto, cut_tokens, prompt, prompt_upto, prompt_characters, window, summary, model, folds, folds_upto"
+    "number, after, upto, cut_tokens, prompt, prompt_upto, prompt_characters, window, summary, model, ends,"
+    " folds, folds_upto"
 )
 
 
@@ -47,7 +49,8 @@ class Block:
     """A summary of the rows `after < seq <= upto`.
 
     Where `prompt` is a row of these, the rows from it to `prompt_upto` stand in front as they are, the prompt itself
-    cut to `prompt_characters` under a window of `window` tokens. `folds` and `folds_upto` are those of the chain.
+    cut to `prompt_characters` under a window of `window` tokens. `ends`: at `upto` no prompt waits for an answer that
+    this chain does not show, so a fork may end there. `folds` and `folds_upto` are those of the chain.
     """
 
     number: int
@@ -60,6 +63,7 @@ class Block:
     window: int
     summary: str
     model: str
+    ends: bool
     folds: tuple[str, ...]
     folds_upto: int
 
@@ -115,7 +119,7 @@ def replace(writer: Writer, session: str, merged: Block) -> None:
 
 def _insert(writer: Writer, session: str, block: Block) -> None:
     writer.execute(
-        f"INSERT INTO chain_block(session, format, {_COLUMNS}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO chain_block(session, format, {_COLUMNS}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         session,
         FORMAT,
         block.number,
@@ -128,20 +132,25 @@ def _insert(writer: Writer, session: str, block: Block) -> None:
         block.window,
         block.summary,
         block.model,
+        block.ends,
         "\n".join(block.folds),
         block.folds_upto,
     )
 
 
 def copy(fork: Fork) -> None:
-    """A branch gets the blocks that end before the checkpoint; one whose merged successor reaches further is in force
-    there again."""
+    """A branch gets the blocks that end before the checkpoint, and one that ends there if a session may end with it.
+    One whose merged successor does not come along is in force there again."""
+    comes = "({0}.upto < ? OR ({0}.upto = ? AND {0}.ends))"
     fork.write.execute(
         f"INSERT INTO chain_block(session, format, {_COLUMNS}, retired_by)"
-        f" SELECT ?, format, {_COLUMNS}, CASE WHEN (SELECT m.upto FROM chain_block m WHERE m.session=b.session"
-        " AND m.number=b.retired_by) <= ? THEN retired_by END FROM chain_block b WHERE session=? AND upto<=?",
+        f" SELECT ?, format, {_COLUMNS}, (SELECT m.number FROM chain_block m WHERE m.session=b.session"
+        f" AND m.number=b.retired_by AND {comes.format('m')})"
+        f" FROM chain_block b WHERE session=? AND {comes.format('b')}",
         fork.target,
         fork.at,
+        fork.at,
         fork.source,
+        fork.at,
         fork.at,
     )

@@ -22,7 +22,7 @@ from refold import (
 
 from refold_chain import blocks, plan, texts
 from refold_chain.blocks import Block
-from refold_chain.layout import Layout
+from refold_chain.layout import Layout, answered
 from refold_chain.plan import Part
 from refold_chain.view import Base, front, window_of
 
@@ -125,7 +125,7 @@ def _merged(context: Work, run: Sequence[Block]) -> Block:
         prompt_characters=0,
     )
     if not shows:
-        return block
+        return evolve(block, ends=answered(context.history, last.upto))
     return evolve(
         block,
         prompt=first.prompt,
@@ -164,6 +164,7 @@ def _block(context: Work, demand: Demand, base: Base, part: Part, prompt: _Promp
         window=window,
         summary=summary.text,
         model=summary.model,
+        ends=part.in_turn or demand.kind in ("manual", "model") or answered(context.history, part.upto),
         folds=ids,
         folds_upto=ends,
     )

@@ -35,6 +35,10 @@ def read(history: History, after: int, demand: Demand) -> Layout:
     shown = prompt_end(history, prompt) if prompt is not None else 0
     begins = max(after, shown)
     steps = tuple(end for end in history.ends("step") if end > begins)
+    if steps and not any(
+        row.kind == "assistant" for row in history.rows(RowRange(rest.range.session, begins, steps[0]))
+    ):
+        steps = steps[1:]  # a late result behind a step that is folded already
     held, foldable = _held(history, steps, begins, demand)
     return Layout(after, upto, rest.ends("turn"), steps, prompt, shown, held, min(upto, foldable))
 
@@ -45,6 +49,15 @@ def prompt_end(history: History, prompt: int) -> int:
     while end < history.range.upto and _row(history, end + 1).kind == "result":
         end += 1
     return end
+
+
+def answered(history: History, upto: int) -> bool:
+    """Whether nobody waits for the model at a row: the last words before it are an answer without a call."""
+    for seq in range(upto, history.range.after, -1):
+        row = _row(history, seq)
+        if row.kind not in ("event", "replay"):
+            return row.kind == "assistant" and not row.calls
+    return True
 
 
 def tail_start(history: History, cut: int) -> int:
@@ -78,7 +91,7 @@ def _held(history: History, steps: Sequence[int], begins: int, demand: Demand) -
         assistant = _assistant(rows)
         continues = continues and not rows[assistant].calls and not _spoke(rows[assistant:])
         protected = protect is not None and protect <= steps[index]
-        if not (protected or continues or (last and _open(rows))):
+        if not (protected or continues or (last and _open(rows[assistant:]))):
             break
         held, foldable, last = held + 1, _begins(rows, assistant), False
         continues = continues and not _spoke(rows[:assistant])

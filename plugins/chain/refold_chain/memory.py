@@ -11,16 +11,29 @@ from refold_chain.blocks import MIGRATIONS, Block, copy, load
 
 
 class BlockFolds:
-    """The stored blocks, from the first row of a history on."""
+    """The stored blocks, from the first row of a history on.
+
+    Other strategies do not get those of the newest turn while chain shows its prompt in front of them: a fold is text
+    alone, and the prompt that is being answered must be shown as it is. They show the rows of that turn instead.
+    """
 
     owner = "chain"
 
     def folds(self, context: Context, history: History) -> Sequence[Fold]:
         start = history.range.after
         blocks = [block for block in load(context) if block.upto > start]
+        if context.strategy != self.owner:
+            blocks = blocks[: _newest_turn(context, blocks)]
         if not blocks or blocks[0].after > start:
             return ()
         return [_fold(context, block) for block in blocks]
+
+
+def _newest_turn(context: Context, blocks: Sequence[Block]) -> int:
+    """The place of the first block that begins with the prompt of the newest turn; behind the last where none does."""
+    opened = context.history.prompt()
+    seq = opened.seq if opened is not None else 0
+    return next((at for at, block in enumerate(blocks) if block.prompt == seq), len(blocks))
 
 
 def _fold(context: Context, block: Block) -> Fold:

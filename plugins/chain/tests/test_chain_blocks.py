@@ -135,6 +135,10 @@ def test_a_late_result_behind_a_block_is_shown_with_the_step_before_it(host: Hos
     assert after[: len(before)] == before
     assert "answer 1" in str(after[2])
     assert "once more, late" in str(after[3])
+    session.compact(WINDOW)
+    session.assistant("", [Call("call-1", "read", {"path": "b"})])
+    session.compact(WINDOW)
+    assert "call-1" in str(encoded(session.prepare(WINDOW))[-2:]), "the new call of that id is open, and stays"
 
 
 def test_a_compaction_that_would_not_help_says_so_with_both_sizes(host: Host, summarizer: ScriptedSummarizer) -> None:
@@ -224,6 +228,25 @@ def test_a_fork_gets_the_blocks_before_its_checkpoint(host: Host) -> None:
         at = stored[keep][1] - 1 if keep < 3 else session.newest_seq()
         branch = host.session(session.fork(at).session)
         assert blocks(branch.prepare(WINDOW)) == stored[:keep]
+
+
+def test_a_fork_at_the_end_of_a_block_shows_the_prompt_that_waits_there(host: Host) -> None:
+    session = host.new()
+    turns(session, 12)
+    session.user("a question that was never answered")
+    session.assistant("", [Call("last", "read", {"path": "x"})])
+    session.results({"last": "x"})
+    turns(session, 1, first=12)
+    session.user("on we go")
+    prepared = session.prepare(WINDOW)
+    assert blocks(prepared) == [(0, 51)]
+    unfinished = host.session(session.fork(51).session)
+    assert "a question that was never answered" in texts(unfinished.prepare(100_000))
+    turns(session, 12, first=13)
+    ends = blocks(session.prepare(WINDOW))[-1][1]
+    assert ends > 51
+    finished = host.session(session.fork(ends).session)
+    assert blocks(finished.prepare(100_000))[-1][1] == ends, "where the turn was answered, the block comes along"
 
 
 def test_a_fork_inside_a_merged_block_gets_the_blocks_that_were_merged(

@@ -313,6 +313,21 @@ def test_a_model_that_asks_keeps_the_row_of_its_call(host: Host) -> None:
     assert "compacted" in texts(session.prepare(WINDOW))
 
 
+def test_a_switch_in_the_middle_of_a_long_turn_shows_the_prompt_and_the_turn(host: Host) -> None:
+    session = host.new()
+    turns(session, 2)
+    session.compact(WINDOW)
+    session.user(PROMPT)
+    step(session, 0, words=2_000)
+    assert blocks(refuse(session, 100_000, 3_000)) == [(0, 4), (4, 8), (9, 11)], "not one step is left"
+    host.choose("rolling", True, session=session.id)
+    prepared = session.prepare(100_000)
+    assert texts(prepared).count(PROMPT) == 1
+    assert [section.kind for section in prepared.projection.sections] == ["fold", "fold", "tail"]
+    host.choose("chain", True, session=session.id)
+    assert blocks(session.prepare(100_000)) == [(0, 4), (4, 8), (9, 11)]
+
+
 def test_a_fold_quotes_the_prompt_for_other_strategies(host: Host) -> None:
     session = host.new()
     session.user(PROMPT)

@@ -171,14 +171,22 @@ class Terminal:
             if "\x1b[6n" in drawn:  # where is the cursor?
                 self.types("\x1b[2;1R")
 
-    def until(self, text: str, seconds: float = 30.0) -> None:
-        """Waits until the text was drawn."""
+    def until(self, *texts: str, seconds: float = 30.0) -> str:
+        """Waits until one of the texts was drawn; returns which."""
         until = time.monotonic() + seconds
-        while text not in self.seen:
-            assert time.monotonic() < until, f"{text!r} never came; seen: {self.seen[-2000:]!r}"
+        while not (drawn := [text for text in texts if text in self.seen]):
+            assert time.monotonic() < until, f"{texts} never came; seen: {self.seen[-2000:]!r}"
             if select.select([self.end], [], [], 0.1)[0]:
                 self._read()
-        self.seen = self.seen[self.seen.index(text) + len(text) :]
+        self.seen = self.seen[self.seen.index(drawn[0]) + len(drawn[0]) :]
+        return drawn[0]
+
+    def commands(self, command: str, shows: str) -> None:
+        """Types a command, again while the turn before is not quite over."""
+        self.types(f"{command}\r")
+        while self.until("something runs", shows) != shows:
+            time.sleep(0.1)
+            self.types(f"{command}\r")
 
     def leaves(self) -> int:
         with_end = time.monotonic() + 20
@@ -208,8 +216,7 @@ def test_a_talk_in_the_console(terminal: Terminal, session: Session, model: Any)
     terminal.until("% of 32,000 (estimated)")
     terminal.types("Hi\r")
     terminal.until("Hello, you.")
-    terminal.types("/model\r")
-    terminal.until("* local/m  32,000 tokens")
+    terminal.commands("/model", "* local/m  32,000 tokens")
     terminal.types("Go on\r")
     terminal.until("I am going to")
     terminal.types("by the way\r")  # joins the turn that runs
@@ -217,8 +224,7 @@ def test_a_talk_in_the_console(terminal: Terminal, session: Session, model: Any)
     time.sleep(0.2)
     terminal.types("\x03")
     terminal.until("stopped; what came is kept")
-    terminal.types("/nope\r")
-    terminal.until("there is no command /nope")
+    terminal.commands("/nope", "there is no command /nope")
     terminal.types("Still there?\r")
     terminal.until("Here again.")
     terminal.types("\x04")

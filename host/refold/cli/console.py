@@ -90,11 +90,12 @@ class Console:
         self._show(*(Line("prompt", line) for line in visible_lines(text).split("\n")))
         command = split_command(text) is not None
         while self.busy():
-            if command:
-                self._show(Line("error", "something runs; Ctrl-C stops it, or wait"))
-                return
-            if self.session.follow_up(text):
-                return
+            if not self._stop.is_set():  # what was stopped is over in a moment, and then this is heard
+                if command:
+                    self._show(Line("error", "something runs; Ctrl-C stops it, or wait"))
+                    return
+                if self.session.follow_up(text):
+                    return
             await asyncio.sleep(_SETTLING)
         self._stop = threading.Event()
         work = self._run_command(text) if command else self._run_turn(text)

@@ -165,9 +165,10 @@ def test_the_head_that_was_sent_stays_and_a_change_is_told_in_a_note() -> None:
     first = pin(None, A, compaction=0, upto=3)
     second = pin(first, B, compaction=0, upto=7)
     assert second.sent == A
-    assert list(second.notes) == [7]
-    assert "House rules:\nEnglish only" in second.notes[7]
-    assert "be brief" not in second.notes[7]
+    (note,) = second.notes
+    assert note.after == 7
+    assert "House rules:\nEnglish only" in note.text
+    assert "be brief" not in note.text
     assert pin(second, B, compaction=0, upto=9) == second, "a change is told once"
 
 
@@ -177,7 +178,7 @@ def test_a_compaction_brings_the_changed_head() -> None:
 
 
 def test_a_removed_block_is_told() -> None:
-    assert "House rules: removed" in pin(pin(None, B, 0, 3), A, 0, 7).notes[7]
+    assert "House rules: removed" in pin(pin(None, B, 0, 3), A, 0, 7).notes[0].text
 
 
 def test_a_head_reads_as_the_system_prompt_then_one_part_a_block() -> None:

@@ -19,6 +19,15 @@ class Memory:
     rows: dict[int, Row] = field(factory=dict)
     passes: PassCache = field(factory=lambda: PassCache(_PASSES))
     rested_turn: int = 0
+    _key: int | None = None
+
+    def belongs_to(self, key: int) -> None:
+        """Forgets everything when the session was deleted and another one bears its name."""
+        if self._key not in (None, key):
+            self.rows = {}
+            self.passes = PassCache(_PASSES)
+            self.rested_turn = 0
+        self._key = key
 
     def took(self, prepared: Prepared, turn: int | None = None) -> None:
         """A request was prepared: rows stay while they are on view. One that `rests` does so for its whole `turn`."""

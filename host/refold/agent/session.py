@@ -48,14 +48,14 @@ class Session:
     """A session of a `Host`. What it appends is durable when the call returns.
 
     `system` and `tools` are the host app's own: what stands before the history in every request. They may be set at
-    any time; a changed system prompt arrives at the next compaction, and is told in a note until then. `approve` is
-    asked before a call of a tool that needs approval.
+    any time; a changed system prompt arrives at the next compaction, and is told in a note until then. None, as it is
+    at first, leaves what was sent before. `approve` is asked before a call of a tool that needs approval.
     """
 
     def __init__(self, host: Host, id: str) -> None:
         self.host = host
         self.id = id
-        self.system = ""
+        self.system: str | None = None
         self.tools: tuple[HostTool, ...] = ()
         self.approve: Callable[[Call], bool] | None = None
         self._follow_ups = FollowUps()
@@ -351,7 +351,7 @@ class Session:
 
     def look(self, wish: Wish, ears: Ears) -> Standing:
         """What a preparation needs, from one look at the session."""
-        return look(self.host, self.id, self.system or "", self.memory, wish, ears)
+        return look(self.host, self.id, self.system, self.memory, wish, ears)
 
     def _wish(
         self,

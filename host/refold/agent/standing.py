@@ -11,7 +11,6 @@ from attrs import field, frozen
 
 from refold.agent.memory import Memory
 from refold.agent.model_summarizer import ModelSummarizer
-from refold.prepare.head import Head
 from refold.prepare.measure import message_tokens
 from refold.prepare.request import Ask, Desk
 from refold.providers.reasoning import reasoning_level
@@ -22,6 +21,7 @@ from refold.summarize.reply import Deadline
 from refold.summarize.service import summarize
 from refold.transcript import limits, requests, sessions, state
 from refold.transcript.database import Database
+from refold.transcript.encoding import legible
 from refold.values.errors import NotFound, Refused
 from refold.values.messages import Request, ToolSpec
 from refold.values.outcome import Demand
@@ -85,13 +85,14 @@ class Standing:
     resolved: ResolvedModel | None
 
 
-def look(host: Host, session: str, system: str, memory: Memory, wish: Wish, ears: Ears) -> Standing:
+def look(host: Host, session: str, system: str | None, memory: Memory, wish: Wish, ears: Ears) -> Standing:
     """One look. Raises NotFound for an unknown session or summarizer, Refused for one that cannot be used."""
     if wish.window is not None and not 1 <= wish.window <= LARGEST:
         raise Refused(f"a window of {wish.window!r} tokens cannot be; nothing was prepared; give at least 1")
     with host.database.read() as reader:
         record = sessions.find(reader, session)
         choices = state.choices(reader, session)
+        memory.belongs_to(record.key)
         resolved = _resolved(host, record.model)
         learnt = learnt_percent(requests.reports(reader, resolved.id)) if resolved else 100
         refused = limits.learnt(reader, session, resolved.id) if resolved else None
@@ -125,7 +126,7 @@ def look(host: Host, session: str, system: str, memory: Memory, wish: Wish, ears
         windows=resolved.windows if resolved else (),
         refused=refused,
         reserve=_reserve(resolved),
-        head=Head(system),
+        system=None if system is None else legible(system),
         tools=wish.tools,
         traits=wish.traits,
         learnt_percent=learnt,

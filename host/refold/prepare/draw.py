@@ -77,7 +77,8 @@ def open_view(desk: Desk, ask: Ask, reader: Reader) -> tuple[View, Pinned]:
     )
     blocks = [block for each in desk.composition.extensions for block in _blocks(desk, view, each) or ()]
     stored = load(state.head(reader, session.id))
-    pinned = pin(stored, Head(ask.head.system, tuple(blocks)), session.compactions, upto)
+    system = ask.system if ask.system is not None else stored.current.system if stored else ""
+    pinned = pin(stored, Head(system, tuple(blocks)), session.compactions, upto)
     schemas = tuple(schema(tool) for tool in tools_of(desk, view, ask))
     fixed = _fixed_tokens(pinned.sent.text(), schemas, sizer)
     return evolve(view, sizing=evolve(sizing, fixed=fixed)), pinned

@@ -6,12 +6,12 @@ So the head that was sent is kept, and a change is told in a short note behind t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
 import orjson
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from refold.values.json_text import json_text
 from refold.values.tools import ContextBlock
@@ -38,14 +38,22 @@ class Head:
 
 
 @frozen
+class Told:
+    """A note in the user role, behind the row with seq `after`."""
+
+    after: int
+    text: str
+
+
+@frozen
 class Pinned:
-    """The head that requests carry since compaction number `compaction`, the one that is current, and the notes
-    (row to text) that told of changes."""
+    """The head that requests carry since compaction number `compaction`, the one that is current, and the notes that
+    told of changes, oldest first."""
 
     sent: Head
     current: Head
     compaction: int
-    notes: Mapping[int, str] = field(factory=dict)
+    notes: tuple[Told, ...] = ()
 
 
 def dump(pinned: Pinned) -> str:
@@ -67,15 +75,15 @@ def _converter() -> Converter:
 
 def pin(stored: Pinned | None, current: Head, compaction: int, upto: int) -> Pinned:
     """What the next request carries, with rows up to `upto`: a new head at the start and after each compaction, else
-    the pinned one, and a note when `current` is not what the model was told last."""
+    the pinned one, and a note when `current` is not what the model was told last.
+
+    A fork may end before the row that a note came after; then the note stands behind its last row.
+    """
     if stored is None or stored.compaction != compaction:
         return Pinned(current, current, compaction)
-    if stored.current == current:
-        return stored
-    notes = dict(stored.notes)
-    told = notes.pop(upto, None)
-    note = _note(stored.current, current)
-    notes[upto] = f"{told}\n{note}" if told else note
+    notes = tuple(Told(min(told.after, upto), told.text) for told in stored.notes)
+    if stored.current != current:
+        notes += (Told(upto, _note(stored.current, current)),)
     return evolve(stored, current=current, notes=notes)
 
 

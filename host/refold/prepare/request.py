@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 
 from attrs import field, frozen
 
-from refold.prepare.head import Head
 from refold.prepare.measure import Size
 from refold.prepare.snapshot import Snapshot
 from refold.prepare.work import Summarize
@@ -26,10 +25,11 @@ class Ask:
     """What a request is for: the session, the model, and what the host app puts before the history.
 
     `override` is the window of this one request, before every other source (tokens); `windows` are further sources
-    in the order of their authority; `refused` caps them all. `reserve` is kept free for the reply (tokens).
-    `learnt_percent` corrects the local estimate for this provider and model, `booked` is its name in the record of
-    requests. After a refusal, `refused_in_turn` is true until the turn ends, and `elided` are the results (seq to text)
-    that the host itself shows as one line.
+    in the order of their authority; `refused` caps them all. `reserve` is kept free for the reply (tokens). `system` is
+    the host app's system prompt; None: it has none to offer, and what was sent before stays. `learnt_percent` corrects
+    the local estimate for this provider and model, `booked` is its name in the record of requests. After a refusal,
+    `refused_in_turn` is true until the turn ends, and `elided` are the results (seq to text) that the host itself shows
+    as one line.
     """
 
     session: str
@@ -38,7 +38,7 @@ class Ask:
     windows: tuple[Window, ...] = ()
     refused: int | None = None
     reserve: int = 0
-    head: Head = field(factory=Head)
+    system: str | None = None
     tools: tuple[ToolSpec, ...] = ()
     traits: Mapping[str, ToolTraits] = field(factory=dict)
     learnt_percent: int = 100

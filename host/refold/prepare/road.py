@@ -34,7 +34,7 @@ def prepare(desk: Desk, ask: Ask, *, resting: bool = False) -> Prepared:
         drawn = draw(desk, ask, reader)
         judged = _judge(desk, ask, drawn)
         if not judged.due or resting:
-            return _finish(desk, ask, drawn, judged, None)
+            return _finish(desk, ask, drawn, judged, None, rests=judged.due)
         attempted = _automatic(desk, drawn, Demand("automatic", judged.size))
         if attempted is not None and isinstance(attempted.outcome, Applied):
             reader.renew()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
 import orjson
-from attrs import field, frozen
+from attrs import frozen
 
+from refold.prepare.head import Told
 from refold.prepare.measure import SizeSource
 from refold.values.inputs import Fact, Input
 from refold.values.json_text import json_text
@@ -71,7 +71,7 @@ class Snapshot:
     before_items: int
     after_items: int
     parts: tuple[Part, ...]
-    notes: Mapping[int, str] = field(factory=dict)
+    notes: tuple[Told, ...] = ()
     facts: tuple[Fact, ...] = ()
     notices: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 from attrs import frozen
 
+from refold.values.frozen_json import frozen_json
 from refold.values.rows import Call, Image, Kind, Replay, Row, SourceRef
 
 DEPTH = 100
@@ -103,7 +104,7 @@ def decode(ref: SourceRef, kind: Kind, opens: bool, turn: int, text: str, rest: 
         opens,
         fields.get("event", ""),
         text,
-        tuple([Call(call["id"], call["name"], call["arguments"]) for call in calls]) if calls else (),
+        tuple([Call(call["id"], call["name"], frozen_json(call["arguments"])) for call in calls]) if calls else (),
         fields.get("call_id"),
         fields.get("ok", True),
         tuple([Image(**image) for image in images]) if images else (),

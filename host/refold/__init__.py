@@ -41,8 +41,13 @@ from refold.values.sizes import Measured, Model, Sizing, Window
 from refold.values.tools import Command, ContextBlock, Importer, Tool, ToolTraits
 
 if TYPE_CHECKING:
+    from refold.agent import commands as commands
+    from refold.agent import events as events
     from refold.agent.host import Host
     from refold.agent.session import Session
+    from refold.agent.tools import HostTool
+    from refold.agent.turn import Overflow
+    from refold.providers.failures import ProviderError
 
 __all__ = [
     "Applied",
@@ -64,6 +69,7 @@ __all__ = [
     "Fork",
     "History",
     "Host",
+    "HostTool",
     "Image",
     "Importer",
     "Input",
@@ -75,9 +81,11 @@ __all__ = [
     "Nothing",
     "Observation",
     "Outcome",
+    "Overflow",
     "Prior",
     "Projection",
     "ProjectionFailed",
+    "ProviderError",
     "Reducer",
     "RefoldError",
     "Refused",
@@ -104,14 +112,22 @@ __all__ = [
 ]
 
 
+_LATER = {
+    "Host": "refold.agent.host",
+    "HostTool": "refold.agent.tools",
+    "Overflow": "refold.agent.turn",
+    "ProviderError": "refold.providers.failures",
+    "Session": "refold.agent.session",
+    "commands": "refold.agent.commands",
+    "events": "refold.agent.events",
+}
+
+
 def __getattr__(name: str) -> Any:
-    """`Host` and `Session` load when they are first used: extensions import this module and need neither."""
-    if name == "Host":
-        from refold.agent.host import Host
+    """What host apps use loads when it is first used: extensions import this module and need none of it."""
+    if name not in _LATER:
+        raise AttributeError(f"module 'refold' has no attribute {name!r}")
+    from importlib import import_module
 
-        return Host
-    if name == "Session":
-        from refold.agent.session import Session
-
-        return Session
-    raise AttributeError(f"module 'refold' has no attribute {name!r}")
+    module = import_module(_LATER[name])
+    return module if _LATER[name].endswith(f".{name}") else getattr(module, name)

@@ -183,10 +183,12 @@ class Client:
 
     def _again(self, once: Callable[[], T], cancelled: Cancel | None) -> T:
         """Tries until it works or is not worth another try."""
-        from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter
+        from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt
+        from tenacity.wait import wait_exponential, wait_random
 
         patience = self._patience
-        growing = wait_exponential_jitter(patience.first_wait, patience.longest_wait, jitter=patience.first_wait)
+        first, longest = patience.first_wait, patience.longest_wait
+        growing = wait_exponential(multiplier=first, max=longest) + wait_random(0, first)
 
         def wait(state: RetryCallState) -> float:
             error = state.outcome.exception() if state.outcome else None

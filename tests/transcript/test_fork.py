@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pytest
 from refold import Call, NotFound, Refused, SourceRef
 from refold.transcript import sessions, state
@@ -43,16 +45,19 @@ def test_a_fork_holds_the_rows_up_to_the_checkpoint_and_answers_open_calls(talk,
         ]
 
 
-def test_only_the_last_step_is_decoded(talk, row, fill):
+def test_only_the_last_step_is_decoded(talk, row, fill, monkeypatch):
     fill("s", *[row("user", opens=True) for _ in range(500)], row("assistant", calls=(Call("x", "t", {}),)))
-    decoded = []
-    hook = ForkHook("x", "x", lambda fork: None)
-    with talk.write() as writer:
-        writer.decoded = 0
-    fork(talk, "s", 508, hooks=[hook])
-    with talk.write() as writer:
-        decoded.append(writer.decoded)
-    assert decoded == [1]
+    write, writers = talk.write, []
+
+    @contextmanager
+    def watched():
+        with write() as writer:
+            writers.append(writer)
+            yield writer
+
+    monkeypatch.setattr(talk, "write", watched)
+    fork(talk, "s", 508, hooks=[ForkHook("x", "x", lambda fork: None)])
+    assert [writer.decoded for writer in writers] == [1]
 
 
 def test_both_go_their_own_way_afterwards(talk, row, fill):

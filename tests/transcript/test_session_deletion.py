@@ -3,8 +3,10 @@ from __future__ import annotations
 import threading
 import time
 
+import apsw
 import pytest
 from refold import NotFound, Refused
+from refold.transcript import database as database_module
 from refold.transcript import deletion, sessions, state
 from refold.transcript.append import append
 from refold.transcript.deletion import delete, finish_deletions
@@ -41,7 +43,7 @@ def test_nothing_of_a_deleted_session_is_left(database, row, fill):
         state.set_snapshot(writer, "s", "{}")
         state.set_head(writer, "s", "{}")
         state.set_origin(writer, "s", "file", 3)
-        record(writer, "s", "answer", "m", 3, 0)
+        record(writer, "s", "answer", "m", 3, 0, 9)
     assert delete(database, "s") == 151
     assert counts(database, *HOST_TABLES, "sessions") == dict.fromkeys((*HOST_TABLES, "sessions"), 0)
 
@@ -83,7 +85,8 @@ def test_state_of_extensions_goes_whatever_its_tables_look_like(database, row, f
         f"CREATE TABLE x_plain({session}, n INTEGER);"
         f"CREATE TABLE x_keyed({session}, n INTEGER, PRIMARY KEY(session, n)) WITHOUT ROWID;"
         f"CREATE TABLE x_node(id INTEGER PRIMARY KEY, {session});"
-        f"CREATE TABLE x_edge({session}, node INTEGER NOT NULL REFERENCES x_node(id));"
+        f"CREATE TABLE x_edge({session}, node INTEGER NOT NULL REFERENCES x_node(id) ON DELETE CASCADE);"
+        "CREATE TABLE x_loose(node INTEGER REFERENCES x_node(id) ON DELETE SET NULL);"
         "CREATE TABLE x_inner(node INTEGER NOT NULL REFERENCES x_node(id) ON DELETE CASCADE)"
     )
     migrate(database, "x", "x", [script])
@@ -97,25 +100,66 @@ def test_state_of_extensions_goes_whatever_its_tables_look_like(database, row, f
                 node = writer.execute("INSERT INTO x_node(session) VALUES(?)", name)
                 writer.execute("INSERT INTO x_edge VALUES(?, ?)", name, node)
                 writer.execute("INSERT INTO x_inner VALUES(?)", node)
+                writer.execute("INSERT INTO x_loose VALUES(?)", node)
     delete(database, "s")
     tables = ("x_plain", "x_keyed", "x_node", "x_edge", "x_inner")
-    assert counts(database, *tables) == dict.fromkeys(tables, 100)
+    assert counts(database, *tables, "x_loose") == {**dict.fromkeys(tables, 100), "x_loose": 200}
+
+
+def pin(database):
+    """A table whose rows of session s are held by another, as no migration may leave it."""
+    session = "session TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE"
+    with database.write() as writer:
+        writer.execute(f"CREATE TABLE x(id INTEGER PRIMARY KEY, {session})")
+        writer.execute("CREATE TABLE x_pin(x REFERENCES x)")
+        writer.execute("INSERT INTO x(id, session) VALUES(1, 's')")
+        writer.execute("INSERT INTO x_pin VALUES(1)")
+
+
+@pytest.mark.parametrize("body", ["RAISE(ABORT, 'mine')", "RAISE(ROLLBACK, 'mine')", "RAISE(IGNORE)"])
+def test_a_trigger_that_holds_on_to_a_session_ends_in_one_line_and_keeps_nobody_from_the_others(
+    database, row, fill, body
+):
+    fill("s", *[row("user") for _ in range(3)])
+    fill("t", row("user"))
+    pin(database)
+    with database.write() as writer:
+        writer.execute("DELETE FROM x_pin")
+        writer.execute(f"CREATE TRIGGER x_holds BEFORE DELETE ON x BEGIN SELECT {body}; END")
+    with pytest.raises(Refused, match="session s is hidden") as caught:
+        delete(database, "s")
+    assert "\n" not in str(caught.value)
+    (left,) = finish_deletions(database)
+    assert "session s is hidden" in left
+    fill("t", row("user"))
+    assert delete(database, "t") == 2
+
+
+def test_deletions_that_find_the_file_busy_are_left_for_later(database, row, fill, monkeypatch):
+    fill("s", row("user"))
+    with database.write() as writer:
+        writer.execute("UPDATE sessions SET hidden=1")
+    monkeypatch.setattr(database_module, "PATIENCE", 0.05)
+    other = apsw.Connection(str(database.path))
+    other.execute("BEGIN IMMEDIATE")
+    (left,) = finish_deletions(database)
+    other.close()
+    assert "written by others" in left
+    assert finish_deletions(database) == []
+    assert counts(database, "sessions") == {"sessions": 0}
 
 
 def test_state_that_cannot_go_is_reported_and_the_session_stays_hidden(database, row, fill):
-    session = "session TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE"
-    migrate(
-        database, "x", "x", [f"CREATE TABLE x(id INTEGER PRIMARY KEY, {session}); CREATE TABLE x_pin(x REFERENCES x)"]
-    )
     fill("s", row("user"))
-    with database.write() as writer:
-        writer.execute("INSERT INTO x(id, session) VALUES(1, 's')")
-        writer.execute("INSERT INTO x_pin VALUES(1)")
+    pin(database)
     with pytest.raises(Refused, match="x cannot let its rows go"):
         delete(database, "s")
+    (left,) = finish_deletions(database)
+    assert "session s" in left
+    assert "x cannot let its rows go" in left
     with database.write() as writer:
         writer.execute("DELETE FROM x_pin")
-    assert finish_deletions(database) == 1
+    assert finish_deletions(database) == []
     assert counts(database, "sessions", "row", "body", "x") == {"sessions": 0, "row": 0, "body": 0, "x": 0}
 
 
@@ -145,8 +189,9 @@ def test_a_deletion_that_died_is_hidden_at_once_and_finished_later(database, row
         fill("s", row("user"))
     with pytest.raises(NotFound):
         fork(database, "s", 1)
-    assert finish_deletions(database) == 1
-    assert finish_deletions(database) == 0
+    assert finish_deletions(database) == []
+    assert counts(database, "sessions") == {"sessions": 1}
+    assert finish_deletions(database) == []
     assert counts(database, "sessions", "row", "body") == {"sessions": 1, "row": 1, "body": 1}
 
 

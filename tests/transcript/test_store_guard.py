@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import apsw
 import pytest
 from refold import Refused
 from refold.transcript import sessions
+from refold.transcript.deletion import delete
 from refold.transcript.guard import one_statement
 from refold.transcript.migrations import migrate
 
@@ -56,6 +58,10 @@ def test_an_extension_reads_and_writes_its_own_tables(notes, sql):
         "SELECT count(*) FROM main.other_state",
         "SELECT text FROM body",
         "SELECT count(*) FROM row",
+        "SELECT count(*) FROM row /* row AS ( */",
+        "SELECT count(*) FROM row -- WITH row AS (",
+        "SELECT count(*), 'row AS (' FROM row",
+        'SELECT count(*) AS "row AS (" FROM row',
         "SELECT title FROM sessions",
         "SELECT * FROM notesy",
         "DELETE FROM sessions",
@@ -150,6 +156,23 @@ def test_migrations_run_once_each_and_go_on_where_they_ended(database):
         "CREATE TABLE x_new(a); CREATE INDEX x_i ON row(kind)",
         "CREATE TABLE x_new(a); CREATE TRIGGER x_t AFTER INSERT ON row BEGIN DELETE FROM x; END",
         "CREATE TRIGGER x_t AFTER INSERT ON x BEGIN DELETE FROM row; END; INSERT INTO x VALUES(1)",
+        "CREATE TRIGGER x_t AFTER INSERT ON x BEGIN DELETE FROM row; END",
+        "CREATE TRIGGER x_t AFTER UPDATE OF a ON x BEGIN UPDATE body SET text=''; END",
+        "CREATE TRIGGER x_t AFTER DELETE ON x BEGIN DELETE FROM row; END",
+        "CREATE TRIGGER x_t BEFORE DELETE ON x WHEN (SELECT count(*) FROM row)>0 BEGIN SELECT 1; END",
+        "CREATE TRIGGER x_t AFTER DELETE ON x BEGIN DELETE FROM x_later; END",
+        "CREATE TABLE x_p(a UNIQUE); CREATE TABLE x_new(a REFERENCES x_p(a))",
+        "CREATE TABLE x_p(a UNIQUE); CREATE TABLE x_new(a REFERENCES x_p(a) ON DELETE RESTRICT)",
+        "CREATE TABLE x_p(a UNIQUE); CREATE TABLE x_new(a REFERENCES x_p(a) DEFERRABLE INITIALLY DEFERRED)",
+        "CREATE TABLE x_p(a UNIQUE); CREATE TABLE x_new(a NOT NULL REFERENCES x_p(a) ON DELETE SET NULL)",
+        "CREATE TABLE x_p(a UNIQUE); CREATE TABLE x_new(b DEFAULT 1 REFERENCES x_p(a) ON DELETE SET DEFAULT)",
+        "CREATE TABLE x_p(a); CREATE TABLE x_new(a REFERENCES x_p(a) ON DELETE CASCADE)",
+        "CREATE TABLE x_new(a REFERENCES x_nowhere(a))",
+        "CREATE TABLE x_new(session TEXT REFERENCES sessions(id))",
+        "CREATE TABLE x_new(a REFERENCES sessions(key) ON DELETE CASCADE)",
+        "CREATE TABLE x_new(a REFERENCES row(seq) ON DELETE CASCADE)",
+        "CREATE TABLE x_new(a REFERENCES body ON DELETE CASCADE)",
+        "ALTER TABLE x ADD COLUMN b REFERENCES x",
         "CREATE TABLE x_new(a); ALTER TABLE body RENAME TO x_body",
         "CREATE TABLE x_new(a); COMMIT",
         "CREATE TABLE x_new(a); PRAGMA user_version=99",
@@ -164,6 +187,89 @@ def test_a_migration_that_fails_or_reaches_out_is_undone(database, script):
         assert reader.all("SELECT name FROM sqlite_schema WHERE name LIKE 'x%' ORDER BY name") == [("x",)]
         assert reader.one("SELECT version FROM extension_schema WHERE id='x'") == (1,)
     assert migrate(database, "x", "x", ["CREATE TABLE x(a)", "CREATE TABLE x_new(a)"]) == 1
+
+
+def test_a_migration_may_make_what_a_deletion_can_follow(database, row, fill):
+    script = (
+        "CREATE TABLE x_node(id INTEGER PRIMARY KEY, session TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,"
+        " parent INTEGER REFERENCES x_node(id) ON DELETE SET NULL DEFERRABLE INITIALLY DEFERRED,"
+        ' twice AS (id * 2), "odd ""name" TEXT);'
+        "CREATE TABLE x_edge(node INTEGER NOT NULL REFERENCES X_Node ON DELETE CASCADE, PRIMARY KEY(node));"
+        "CREATE TABLE x_count(n INTEGER NOT NULL);"
+        "CREATE VIRTUAL TABLE x_words USING fts5(word);"
+        "CREATE TRIGGER x_gone AFTER DELETE ON x_node BEGIN INSERT INTO x_count VALUES(old.id);"
+        " DELETE FROM x_words WHERE rowid=old.id; END"
+    )
+    assert migrate(database, "x", "x", [script]) == 1
+    fill("s", row("user"))
+    with database.write() as writer:
+        own = writer.store("x")
+        first = own.execute("INSERT INTO x_node(session) VALUES('s')")
+        own.execute("INSERT INTO x_node(session, parent) VALUES('s', ?)", first)
+        own.execute("INSERT INTO x_words(rowid, word) VALUES(?, 'word')", first)
+        own.execute("INSERT INTO x_edge VALUES(?)", first)
+    assert delete(database, "s") == 1
+    with database.read() as reader:
+        found = reader.all("SELECT (SELECT count(*) FROM x_node), (SELECT count(*) FROM x_edge), count(*) FROM x_count")
+        assert found == [(0, 0, 2)]
+        assert reader.store("x").all("SELECT word FROM x_words WHERE x_words MATCH 'word'") == []
+
+
+ENDING = (
+    "CREATE TABLE x(a UNIQUE);"
+    "CREATE TRIGGER x_ends BEFORE DELETE ON x BEGIN SELECT RAISE(ROLLBACK, 'over'); END;"
+    "INSERT INTO x VALUES(1)"
+)
+
+
+@pytest.mark.parametrize("sql", ["INSERT OR ROLLBACK INTO x VALUES(1)", "DELETE FROM x"])
+def test_a_transaction_that_an_extension_ended_fails_as_a_whole(database, sql):
+    migrate(database, "x", "x", [ENDING])
+
+    def swallow(writer):
+        sessions.create(writer, "first")
+        own = writer.store("x")
+        with pytest.raises(apsw.ConstraintError):
+            own.execute(sql)
+        for write in (own.all, own.execute, own.script, writer.execute):
+            with pytest.raises(Refused, match="nothing of this transaction was written"):
+                write("INSERT INTO x VALUES(2)")
+        with pytest.raises(Refused), writer.savepoint():
+            pass
+
+    def ends():
+        with database.write() as writer:
+            swallow(writer)
+
+    with pytest.raises(Refused, match="nothing of this transaction was written") as caught:
+        ends()
+    assert "\n" not in str(caught.value)
+    with database.write() as writer:
+        assert writer.all("SELECT a FROM x") == [(1,)]
+        assert sessions.listing(writer) == []
+        sessions.create(writer, "next")
+
+
+def test_a_savepoint_around_a_transaction_that_was_ended_tells_the_first_reason(database):
+    migrate(database, "x", "x", [ENDING])
+    with pytest.raises(apsw.ConstraintError, match="over"), database.write() as writer, writer.savepoint():
+        writer.store("x").execute("DELETE FROM x")
+
+
+def test_a_writer_that_was_kept_writes_nothing_later(notes):
+    with notes.write() as writer:
+        kept = writer.store("notes")
+    late = [lambda: kept.execute("DELETE FROM notes_state"), lambda: kept.script("DROP TABLE notes_state")]
+    late += [lambda: kept.one("SELECT 1"), lambda: writer.execute("DELETE FROM sessions")]
+    for write in late:
+        with pytest.raises(Refused, match="this transaction is over"):
+            write()
+    with notes.write():
+        for write in late:
+            with pytest.raises(Refused, match="this transaction is over"):
+                write()
+    with notes.read() as reader:
+        assert reader.one("SELECT count(*) FROM sessions") == (1,)
 
 
 def test_tables_newer_than_the_code_are_left_alone(database):

@@ -126,6 +126,48 @@ def test_a_file_of_a_newer_refold_is_refused_and_left_alone(tmp_path):
         Database(path)
 
 
+@pytest.mark.parametrize("application", [0, 7])
+@pytest.mark.parametrize("version", [0, 1, len(schema.MIGRATIONS), 99, -1])
+@pytest.mark.parametrize("table", ["CREATE TABLE theirs(a);", ""])
+def test_another_programs_file_is_refused_before_a_byte_of_it_changes(tmp_path, application, version, table):
+    if not (application or version or table):
+        pytest.skip("an empty file is anybody's")
+    path = tmp_path / "refold.db"
+    other = sqlite3.connect(path)
+    other.executescript(f"{table}PRAGMA application_id={application};PRAGMA user_version={version}")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(RefoldError, match="another program") as caught:
+        Database(path)
+    assert "\n" not in str(caught.value)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["refold.db"]
+
+
+@pytest.mark.parametrize("version", [0, -1])
+def test_a_file_of_ours_with_a_version_that_none_wrote_is_left_alone(tmp_path, version):
+    path = tmp_path / "refold.db"
+    Database(path).close()
+    other = sqlite3.connect(path)
+    other.execute(f"PRAGMA user_version={version}")
+    other.close()
+    with pytest.raises(RefoldError, match="left as it is"):
+        Database(path)
+
+
+@pytest.mark.parametrize("version", range(1, len(schema.MIGRATIONS)))
+def test_a_file_of_an_older_refold_is_brought_to_the_newest_version(tmp_path, version):
+    path = tmp_path / "refold.db"
+    other = sqlite3.connect(path)
+    other.executescript("".join(schema.MIGRATIONS[:version]))
+    other.executescript(f"PRAGMA application_id={schema.APPLICATION};PRAGMA user_version={version}")
+    other.close()
+    with Database(path) as old, Database(tmp_path / "new.db") as new, old.read() as one, new.read() as two:
+        tables = "SELECT name, sql FROM sqlite_schema ORDER BY name"
+        assert one.all(tables) == two.all(tables)
+        assert schema.version(one) == len(schema.MIGRATIONS)
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [

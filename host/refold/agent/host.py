@@ -57,7 +57,7 @@ class Host:
         self.home = home_path(home)
         self.summarizers = summarizers if summarizers is None else tuple(summarizers)
         self.database = Database(self.home / "refold.db")
-        finish_deletions(self.database)
+        self._problems = tuple(Problem(None, text) for text in finish_deletions(self.database))
         self.registry = Registry(self.home, partial(migrate, self.database))
         self.models = Models(self.home)
         self._clients: dict[ProviderConfig, Client] = {}
@@ -134,13 +134,13 @@ class Host:
         """The extensions as they stand, for a session or for one without choices of its own. Raises NotFound."""
         composition = self.composition(session)
         strategy = composition.strategy.id if composition.strategy else None
-        return Extensions(strategy, composition.listing, composition.problems)
+        return Extensions(strategy, composition.listing, (*self._problems, *composition.problems))
 
     def extensions_without_loading(self, session: str | None = None) -> Extensions:
         """The same list from metadata and from what was remembered: no extension is imported. Raises NotFound."""
         listing = self.registry.listing_without_loading(self._choices(session))
         strategies = [each.id for each in listing if each.enabled and each.kind == "strategy"]
-        return Extensions(strategies[0] if strategies else None, listing, ())
+        return Extensions(strategies[0] if strategies else None, listing, self._problems)
 
     def choose(self, id: str, on: bool | None, session: str | None = None) -> Extensions:
         """Switches an extension on or off, globally or for one session; None drops the choice of that scope.
@@ -158,6 +158,7 @@ class Host:
         before = self._choices(session)
         after = self.registry.propose({id: on}, before)
         with self.database.write() as writer:
+            sessions.find(writer, session)
             for extension in before.keys() | after.keys():
                 state.set_choice(writer, session, extension, after.get(extension))
 

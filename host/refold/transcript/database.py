@@ -49,7 +49,18 @@ class StoreReader:
 
 
 class StoreWriter(StoreReader):
-    """Reads and writes the tables of one store, inside the host's transaction."""
+    """Reads and writes the tables of one store, inside the host's transaction. Raises Refused once that is over."""
+
+    def __init__(self, writer: Writer, store: str) -> None:
+        super().__init__(writer._connection, writer._guard, store)
+        self._writer = writer
+
+    def all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Every row that one statement gives."""
+        self._writer.ensure_open()
+        found = super().all(sql, *values)
+        self._writer.ensure_open()
+        return found
 
     def execute(self, sql: str, *values: object) -> int:
         """Runs one statement; returns the row id of the last row inserted on this connection."""
@@ -58,6 +69,7 @@ class StoreWriter(StoreReader):
 
     def script(self, sql: str) -> None:
         """Runs a migration: any number of statements, CREATE, ALTER and DROP of the store's own names included."""
+        self._writer.ensure_open()
         with self._guard.bound(self._store, sql, tables_too=True) as marked:
             self._connection.execute(marked, can_cache=False).fetchall()
 
@@ -101,28 +113,48 @@ class Reader:
 
 
 class Writer(Reader):
-    """One immediate transaction; it reads what it wrote."""
+    """One immediate transaction; it reads what it wrote. Of no use once that is over."""
+
+    def __init__(self, connection: apsw.Connection, guard: Guard) -> None:
+        super().__init__(connection, guard)
+        self._over = False
+
+    def ensure_open(self) -> None:
+        """Raises Refused when the transaction is over, so that nothing is written outside of it."""
+        if self._over:
+            raise Refused("nothing was written: this transaction is over; write while it runs")
+        if not self._connection.in_transaction:
+            raise Refused(
+                "nothing of this transaction was written: a statement ended it on the way (ON CONFLICT ROLLBACK and"
+                " RAISE(ROLLBACK) do); use ABORT instead"
+            )
+
+    def close(self) -> None:
+        """Ends what this object may do; the connection goes on."""
+        self._over = True
 
     def execute(self, sql: str, *values: object) -> int:
         """Runs a statement; returns the row id of the last row inserted on this connection."""
+        self.ensure_open()
         self._connection.execute(sql, cast(Any, values)).fetchall()
         return self._connection.last_insert_rowid()
 
     def store(self, name: str) -> StoreWriter:
         """The same transaction, restricted to the tables of an extension's store."""
-        return StoreWriter(self._connection, self._guard, name)
+        return StoreWriter(self, name)
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         """Undoes what happened inside when it raises; the transaction around it goes on."""
-        self._connection.execute("SAVEPOINT part")
+        self.execute("SAVEPOINT part")
         try:
             yield
         except BaseException:
-            self._connection.execute("ROLLBACK TO part")
-            self._connection.execute("RELEASE part")
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK TO part")
+                self._connection.execute("RELEASE part")
             raise
-        self._connection.execute("RELEASE part")
+        self.execute("RELEASE part")
 
 
 class Database:
@@ -140,8 +172,12 @@ class Database:
         self._writing, self._holder = threading.Lock(), 0
         with self._spoken():
             _make(path)
-            self._writer = Writer(*_connect(path, read_only=False))
-            schema.establish(self._writer)
+            self._connection, self._guard = _connect(path)
+            try:
+                self._establish()
+            except BaseException:
+                self._connection.close()
+                raise
 
     def close(self) -> None:
         """Closes every idle connection; one in use is closed when it is given back."""
@@ -151,7 +187,7 @@ class Database:
         for reader in idle:
             reader._connection.close()
         with self._writing:
-            self._writer._connection.close()
+            self._connection.close()
 
     def __enter__(self) -> Self:
         return self
@@ -175,17 +211,35 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Writer]:
         """One immediate transaction: committed at the end, undone by a raise. Raises Busy after PATIENCE seconds."""
-        if self._holder == threading.get_ident():
+        if self.writing:
             raise RuntimeError("a transaction is already open in this thread")
         if not self._writing.acquire(timeout=PATIENCE):
             raise _busy(self.path)
         try:
             self._holder = threading.get_ident()
-            with self._spoken(), _transaction(self._writer._connection):
-                yield self._writer
+            with self._spoken(), _transaction(self._connection, self._guard) as writer:
+                yield writer
         finally:
             self._holder = 0
             self._writing.release()
+
+    def _establish(self) -> None:
+        """Another program's file, or a newer refold's, is told before anything in it is touched."""
+        looking = Reader(self._connection, self._guard)
+        looking.begin()
+        try:
+            version = schema.version(looking)
+        finally:
+            self._connection.execute("ROLLBACK")
+        _write_ahead(self._connection)
+        if version < len(schema.MIGRATIONS):
+            with self.write() as writer:
+                schema.establish(writer)
+
+    @property
+    def writing(self) -> bool:
+        """Whether this thread has a transaction open."""
+        return self._holder == threading.get_ident()
 
     def _take(self) -> Reader:
         with self._pool_lock:
@@ -195,7 +249,9 @@ class Database:
                 reader = self._idle.pop()
                 reader.decoded = 0
                 return reader
-        return Reader(*_connect(self.path, read_only=True))
+        reader = Reader(*_connect(self.path))
+        reader._connection.execute("PRAGMA query_only=ON")
+        return reader
 
     def _give_back(self, reader: Reader) -> None:
         if reader._connection.in_transaction:
@@ -230,16 +286,24 @@ class Database:
             raise RefoldError(f"{self.path} cannot be used ({why}); what was committed is kept") from error
 
 
+def quoted(name: str) -> str:
+    """A name of a table or column as SQL takes it, whatever it holds."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 @contextmanager
-def _transaction(connection: apsw.Connection) -> Iterator[None]:
+def _transaction(connection: apsw.Connection, guard: Guard) -> Iterator[Writer]:
     connection.execute("BEGIN IMMEDIATE")
+    writer = Writer(connection, guard)
     try:
-        yield
-        connection.execute("COMMIT")
+        yield writer
+        writer.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:  # a full disk has already undone it
             connection.execute("ROLLBACK")
         raise
+    finally:
+        writer.close()
 
 
 def _busy(path: Path) -> Busy:
@@ -254,7 +318,7 @@ def _make(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
-def _connect(path: Path, read_only: bool) -> tuple[apsw.Connection, Guard]:
+def _connect(path: Path) -> tuple[apsw.Connection, Guard]:
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     connection.set_busy_handler(_waiter())
     # Plans that never depend on bound values: otherwise some statements are compiled anew for every value.
@@ -264,10 +328,6 @@ def _connect(path: Path, read_only: bool) -> tuple[apsw.Connection, Guard]:
     connection.execute(f"PRAGMA foreign_keys=ON; PRAGMA synchronous=FULL; PRAGMA journal_size_limit={LOG_LIMIT}")
     if connection.pragma("foreign_keys") != 1:
         raise RefoldError("this SQLite was built without foreign keys; nothing was opened; install apsw from a wheel")
-    if read_only:
-        connection.execute("PRAGMA query_only=ON")
-    else:
-        _write_ahead(connection)
     return connection, guard
 
 

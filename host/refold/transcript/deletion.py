@@ -9,11 +9,11 @@ from itertools import islice
 import apsw
 
 from refold.transcript import sessions
-from refold.transcript.database import Database, Reader, Writer
+from refold.transcript.database import Database, Reader, Writer, quoted
 from refold.transcript.images import drop_unused
 from refold.transcript.leases import held, lease
 from refold.transcript.rows import newest_seq
-from refold.values.errors import Refused
+from refold.values.errors import RefoldError, Refused
 
 SLICE = 0.025
 """Seconds that one slice works before it commits and lets other writers through."""
@@ -39,23 +39,37 @@ def delete(database: Database, session: str) -> int:
     return rows
 
 
-def finish_deletions(database: Database) -> int:
-    """Ends the deletions that died on the way; returns how many. Call it when a home is opened."""
+def finish_deletions(database: Database) -> list[str]:
+    """Ends the deletions that died on the way. Call it when a home is opened.
+
+    Returns why some could not be ended, one line each: a session that nobody sees any more is no reason to keep
+    people from the others.
+    """
     with database.read() as reader:
         hidden = reader.all("SELECT key, id FROM sessions WHERE hidden ORDER BY key")
         abandoned = [(key, session) for key, session in hidden if held(reader, session) is None]
+    left = []
     for key, session in abandoned:
-        _remove(database, key, session)
-    return len(abandoned)
+        try:
+            _remove(database, key, session)
+        except RefoldError as error:
+            left.append(f"the deletion of session {session} goes on when the home is opened next: {error}")
+    return left
 
 
 def _remove(database: Database, key: int, session: str) -> None:
-    """Every step can be done again from the start, so a crash between two slices costs nothing."""
-    _remove_state(database, session)
-    _in_slices(database, lambda writer: _remove_rows(writer, key))
-    with database.write() as writer:
-        writer.execute("DELETE FROM spawn WHERE session=?", key)
-        writer.execute("DELETE FROM sessions WHERE key=?", key)
+    """Every step can be done again from the start, so a crash between two slices costs nothing.
+
+    Raises Refused when tables of an extension hold on to the session.
+    """
+    try:
+        _remove_state(database, session)
+        _in_slices(database, lambda writer: _remove_rows(writer, key))
+        with database.write() as writer:
+            writer.execute("DELETE FROM spawn WHERE session=?", key)
+            writer.execute("DELETE FROM sessions WHERE key=?", key)
+    except (apsw.ConstraintError, apsw.SQLError) as error:  # of a foreign key or a trigger
+        raise Refused(f"session {session} is hidden, but an extension's tables hold on to it ({error})") from error
 
 
 def _in_slices(database: Database, step: Step) -> None:
@@ -133,17 +147,17 @@ def _rows_of(reader: Reader, table: str, column: str, session: str) -> tuple[str
     """The key of the session's rows: an SQL expression, and its values. Looked up outside of any transaction, since a
     table without an index on the column is read as a whole."""
     keys = [
-        _quoted(name) for (name,) in reader.all("SELECT name FROM pragma_table_info(?) WHERE pk>0 ORDER BY pk", table)
+        quoted(name) for (name,) in reader.all("SELECT name FROM pragma_table_info(?) WHERE pk>0 ORDER BY pk", table)
     ]
     rowid = not reader.one("SELECT 1 FROM pragma_table_list WHERE schema='main' AND name=? AND wr", table)
     parts = ["rowid"] if rowid or not keys else keys
-    found = reader.all(f"SELECT {', '.join(parts)} FROM {_quoted(table)} WHERE {_quoted(column)}=?", session)
+    found = reader.all(f"SELECT {', '.join(parts)} FROM {quoted(table)} WHERE {quoted(column)}=?", session)
     return " AND ".join(f"{part}=?" for part in parts), iter(found)
 
 
 def _removal(table: str, column: str, session: str, rows: tuple[str, Iterator[Sequence[object]]]) -> Step:
     where, values = rows
-    statement = f"DELETE FROM {_quoted(table)} WHERE {where} AND {_quoted(column)}=?"
+    statement = f"DELETE FROM {quoted(table)} WHERE {where} AND {quoted(column)}=?"
 
     def step(writer: Writer) -> bool:
         batch = list(islice(values, BATCH))
@@ -152,7 +166,3 @@ def _removal(table: str, column: str, session: str, rows: tuple[str, Iterator[Se
         return bool(batch)
 
     return step
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

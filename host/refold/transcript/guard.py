@@ -60,6 +60,11 @@ def one_statement(sql: str) -> bool:
     return ";" not in _QUOTED_OR_COMMENT.sub(" ", sql).rstrip().rstrip(";")
 
 
+def owns(store: str, table: str) -> bool:
+    """Whether a table (or index, or trigger; in lower case) is the store's: by its name."""
+    return table == store or table.startswith(f"{store}_")
+
+
 class Guard:
     """The authorizer of one connection. Nothing is bound at first: SQL of the host, unrestricted."""
 
@@ -121,8 +126,7 @@ class Guard:
 
     def _owns(self, table: str) -> bool:
         """Whether the table is the store's; SQLite's own index of a table carries the table's name inside."""
-        table = table.removeprefix("sqlite_autoindex_")
-        return table == self._store or table.startswith(f"{self._store}_")
+        return self._store is not None and owns(self._store, table.removeprefix("sqlite_autoindex_"))
 
     def _reads_outside(self, table: str, column: str, database: str | None) -> bool:
         if table == "sessions":
@@ -131,4 +135,5 @@ class Guard:
             return True
         # A WITH table of which no column is used is asked for by its name alone.
         named = rf"\b{re.escape(table)}\b\s*(\([^)]*\))?\s*as\s*(not\s+)?(materialized\s*)?\("
-        return not column and database is None and re.search(named, self._sql, re.IGNORECASE) is not None
+        written = _QUOTED_OR_COMMENT.sub(" ", self._sql)
+        return not column and database is None and re.search(named, written, re.IGNORECASE) is not None

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import apsw
 
-from refold.transcript.database import Database, Reader
+from refold.transcript.database import Database, Reader, StoreWriter, Writer, quoted
+from refold.transcript.guard import owns
 from refold.values.errors import Refused
 
 
@@ -14,7 +15,8 @@ def migrate(database: Database, id: str, store: str, scripts: Sequence[str]) -> 
     """Brings the tables of extension `id` to version `len(scripts)`; returns how many scripts ran.
 
     Script n takes them from version n to n + 1, in one transaction each, restricted to names of `store`. Raises
-    Refused when the tables are newer than the scripts, or when a script failed: it was undone, those before it stay.
+    Refused when the tables are newer than the scripts, or when a script failed or left tables behind from which the
+    host could not delete a session: it was undone, those before it stay.
     """
     ran = 0
     with database.read() as reader:
@@ -25,6 +27,7 @@ def migrate(database: Database, id: str, store: str, scripts: Sequence[str]) -> 
             if version < len(scripts):
                 try:
                     writer.store(store).script(scripts[version])
+                    _check(writer, store)
                 except (apsw.Error, Refused) as error:
                     raise Refused(
                         f"migration {version + 1} of {id} failed ({error}); its tables are as they were"
@@ -37,6 +40,42 @@ def migrate(database: Database, id: str, store: str, scripts: Sequence[str]) -> 
                     version,
                 )
     return ran
+
+
+def _check(writer: Writer, store: str) -> None:
+    """The host deletes a session's rows with nobody's rights but its own, so what follows from that, triggers and
+    foreign keys, is looked at here. Raises Refused, or apsw.Error for a trigger that cannot run at all."""
+    own = writer.store(store)
+    found = writer.all("SELECT name FROM sqlite_schema WHERE type='table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
+    for (table,) in found:
+        if owns(store, table.lower()):
+            _check_references(writer, store, table)
+            _check_triggers(writer, own, table)
+
+
+def _check_references(writer: Writer, store: str, table: str) -> None:
+    """A row that others hold on to cannot be deleted, and neither can a table that they refer to in vain."""
+    for target, column, holder, action, required in writer.all(
+        'SELECT lower(f."table"), lower(f."to"), f."from", f.on_delete, c."notnull" OR c.pk'
+        ' FROM pragma_foreign_key_list(?1) f JOIN pragma_table_xinfo(?1) c ON lower(c.name)=lower(f."from")',
+        table,
+    ):
+        if not owns(store, target) and (target, column) != ("sessions", "id"):
+            raise Refused(f"{table}.{holder} refers to {target}; only sessions(id) and the store's own tables are let")
+        if action != "CASCADE" and (action != "SET NULL" or required):
+            raise Refused(
+                f"{table}.{holder} would keep rows of {target} from being deleted; declare ON DELETE CASCADE, or SET"
+                " NULL on a column that may be NULL"
+            )
+
+
+def _check_triggers(writer: Writer, own: StoreWriter, table: str) -> None:
+    """Compiles, bound to the store, what fires every trigger of the table: their bodies may touch no more than it."""
+    name = quoted(table)
+    columns = [quoted(column) for (column,) in writer.all("SELECT name FROM pragma_table_info(?)", table)]
+    own.all(f"INSERT INTO {name}({', '.join(columns)}) SELECT {', '.join(columns)} FROM {name} WHERE 0")
+    own.all(f"UPDATE {name} SET {', '.join(f'{column}={column}' for column in columns)} WHERE 0")
+    own.all(f"DELETE FROM {name} WHERE 0")
 
 
 def _version(reader: Reader, id: str, scripts: Sequence[str]) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from refold.values.errors import RefoldError, Refused
 
 if TYPE_CHECKING:
-    from refold.transcript.database import Writer
+    from refold.transcript.database import Reader, Writer
 
 APPLICATION = 0x7265666F  # "refo": tells file(1), and us, whose file it is
 
@@ -117,35 +117,35 @@ MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND)
 """Script n takes the host's tables from version n to n + 1. Never change a released one: append."""
 
 
-def establish(writer: Writer) -> None:
-    """Brings the file to the newest version, each script in one transaction; several processes may do it at once.
+def version(reader: Reader) -> int:
+    """The version of the host's tables in the snapshot of `reader`; 0: the file is empty, they can be made.
 
     Raises Refused when a newer refold wrote the file, RefoldError when it belongs to another program.
     """
-    while _version(writer) < len(MIGRATIONS):
-        writer.execute("BEGIN IMMEDIATE")
-        try:
-            version = _version(writer)  # another process may have been quicker
-            if version < len(MIGRATIONS):
-                if version == 0 and writer.one("SELECT 1 FROM sqlite_schema LIMIT 1"):
-                    raise RefoldError(
-                        "the file holds another program's tables; it was left as it is; choose another home"
-                    )
-                writer.execute(MIGRATIONS[version])
-                writer.execute(f"PRAGMA user_version={version + 1}")
-                writer.execute(f"PRAGMA application_id={APPLICATION}")
-            writer.execute("COMMIT")
-        except BaseException:
-            writer.execute("ROLLBACK")
-            raise
-
-
-def _version(writer: Writer) -> int:
-    found = writer.one("PRAGMA user_version")
-    version = int(found[0]) if found else 0
-    if version > len(MIGRATIONS):
+    application, found, tables = (
+        _number(reader, sql)
+        for sql in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_schema")
+    )
+    if (application, found, tables) == (0, 0, 0):
+        return 0
+    if application != APPLICATION or found < 1:
+        raise RefoldError("the file holds another program's tables; it was left as it is; choose another home")
+    if found > len(MIGRATIONS):
         raise Refused(
-            f"the file was written by a newer refold (version {version}, this one knows {len(MIGRATIONS)});"
+            f"the file was written by a newer refold (version {found}, this one knows {len(MIGRATIONS)});"
             " nothing was changed; upgrade refold"
         )
-    return version
+    return found
+
+
+def establish(writer: Writer) -> None:
+    """Brings the file to the newest version, in one transaction; several processes may do it one after the other."""
+    for number in range(version(writer), len(MIGRATIONS)):
+        writer.execute(MIGRATIONS[number])
+        writer.execute(f"PRAGMA user_version={number + 1}")
+        writer.execute(f"PRAGMA application_id={APPLICATION}")
+
+
+def _number(reader: Reader, sql: str) -> int:
+    found = reader.one(sql)
+    return int(found[0]) if found else 0

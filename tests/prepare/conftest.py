@@ -17,11 +17,6 @@ Install = Callable[..., str]
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
-
-
-@pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
     """Installs an extension for this test: a module with its distribution on the path."""
     made: list[str] = []

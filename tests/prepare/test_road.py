@@ -17,6 +17,7 @@ from refold.values.messages import ResultMessage, UserMessage
 WINDOW = 6_000
 Talk = Callable[..., None]
 Install = Callable[..., str]
+Configure = Callable[..., None]
 
 READER = """
 class Reader:
@@ -110,9 +111,8 @@ def test_a_manual_compaction_works_without_a_window_and_stays_in_force(host: Hos
     assert session.prepare().request == compacted.request
 
 
-def test_a_window_from_the_settings_serves_when_none_is_given(home: Path, talk: Talk) -> None:
-    home.mkdir()
-    (home / "extensions.json").write_text('{"rolling": {"contextWindowTokens": 6000}}')
+def test_a_window_from_the_settings_serves_when_none_is_given(home: Path, configure: Configure, talk: Talk) -> None:
+    configure(rolling={"contextWindowTokens": 6000})
     with Host(home) as host:
         session = host.new()
         talk(session, 20)
@@ -133,9 +133,8 @@ def test_the_trigger_is_inclusive_and_exact(size: int, due: bool, host: Host, ta
     assert checked.due is due
 
 
-def test_auto_false_leaves_manual_compaction(home: Path, talk: Talk) -> None:
-    home.mkdir()
-    (home / "extensions.json").write_text('{"compaction": {"auto": false}}')
+def test_auto_false_leaves_manual_compaction(home: Path, configure: Configure, talk: Talk) -> None:
+    configure(compaction={"auto": False})
     with Host(home) as host:
         session = host.new()
         talk(session, 20)
@@ -144,9 +143,8 @@ def test_auto_false_leaves_manual_compaction(home: Path, talk: Talk) -> None:
         assert isinstance(session.compact(WINDOW).attempted.outcome, Applied)  # type: ignore[union-attr]
 
 
-def test_enable_false_refuses_manual_compaction_too(home: Path, talk: Talk) -> None:
-    home.mkdir()
-    (home / "extensions.json").write_text('{"compaction": {"enable": false}}')
+def test_enable_false_refuses_manual_compaction_too(home: Path, configure: Configure, talk: Talk) -> None:
+    configure(compaction={"enable": False})
     with Host(home) as host:
         session = host.new()
         talk(session, 20)
@@ -508,9 +506,10 @@ def test_an_integer_over_64_bits_in_a_call_is_prepared_and_shown_in_full(host: H
     assert str(2**70) in session.context_page("tail")["content"]
 
 
-def test_a_request_that_does_not_fit_its_window_says_so_whatever_the_cause(home: Path, talk: Talk) -> None:
-    home.mkdir()
-    (home / "extensions.json").write_text('{"compaction": {"auto": false}}')
+def test_a_request_that_does_not_fit_its_window_says_so_whatever_the_cause(
+    home: Path, configure: Configure, talk: Talk
+) -> None:
+    configure(compaction={"auto": False})
     with Host(home) as host:
         session = host.new()
         talk(session, 20)

@@ -95,6 +95,20 @@ def test_a_refusal_without_numbers_is_recovered_too(wide: Session, model: Any) -
     assert tokens_of(model.asked[1]) < tokens_of(model.asked[0])
 
 
+def test_too_many_bytes_are_recovered_and_teach_no_window(wide: Session, model: Any) -> None:
+    model.plays(Refuse(413, {"error": {"message": "Request entity too large"}}), Say("Fine."))
+    assert wide.send("And now?").text == "Fine."
+    assert wide.context()["context_window_tokens"] == 200_000
+
+
+def test_where_the_answer_alone_does_not_fit_the_revealed_window_is_the_providers(wide: Session, model: Any) -> None:
+    words = "This model's maximum context length is 12000 tokens. However, you requested 12300 tokens (11800 in the"
+    refused = Refuse(400, {"error": {"message": f"{words} messages, 500 in the completion)."}})
+    model.plays(refused, Say("Fine."))
+    assert wide.send("And now?").text == "Fine."
+    assert wide.context()["context_window_source"] == "refused at 12,000"
+
+
 def results(body: dict[str, Any]) -> list[str]:
     return [message["content"] for message in body["messages"] if message["role"] == "tool"]
 

@@ -84,6 +84,7 @@ def test_the_limit_to_get_under_is_in_local_tokens_and_below_what_was_refused(
 REVEALED = [
     (Figures(8_192, 9_000), 5_000, 8_192),
     (Figures(8_192, 9_000), 12_000, 8_192),
+    (Figures(8_192, 7_900), 7_500, 8_192),
     (Figures(8_192), 5_000, 5_000),
     (Figures(None, 9_000), 5_000, 9_000),
     (Figures(), 5_000, 5_000),

@@ -20,15 +20,15 @@ def figures(refusal: Refusal) -> Figures:
 def revealed_window(said: Figures, estimate: int) -> int:
     """The window that a refusal of a request of `estimate` tokens reveals: what the session is held to from now on.
 
-    In the provider's tokens when it counted more than was estimated here; then its count corrects later estimates. A
-    limit that the estimate keeps already cannot be all, so the window is below what was refused.
+    In the provider's tokens when it counted; then its count corrects later estimates. A limit alone that the estimate
+    keeps already cannot be all, so the window is below what was refused.
 
     >>> revealed_window(Figures(8_192, 9_000), 5_000), revealed_window(Figures(8_192), 5_000)
     (8192, 5000)
     """
-    counted = said.counted or 0
-    refused = max(counted, estimate)
-    return min(said.limit, refused) if said.limit else refused
+    if said.limit is None:
+        return max(said.counted or 0, estimate)
+    return said.limit if said.counted else min(said.limit, estimate)
 
 
 def overflow_message(*, estimate: int, window: Window, said: Figures, retried: bool, words: str) -> str:

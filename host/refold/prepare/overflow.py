@@ -42,9 +42,8 @@ def elide_oldest(drawn: Drawn, limit: int | None, reserve: int = 0) -> dict[int,
     read them yet. All of them are taken without a limit, and under one that the refused request keeps already: how
     far the estimate is off is unknown then.
     """
-    size, excess = drawn.size.tokens, None
-    if limit is not None and limit < size:
-        excess = size - max(limit // 2, limit - reserve)
+    over = 0 if limit is None else drawn.size.tokens - max(limit // 2, limit - reserve)
+    excess = over if over > 0 else None
     elided: dict[int, str] = {}
     for row in _candidates(shown_rows(drawn.view, drawn.projection.sections)):
         if excess is not None and excess <= 0:

@@ -15,6 +15,7 @@ from refold.prepare.draw import Drawn, draw, judge, request_of
 from refold.prepare.listen import listen
 from refold.prepare.overflow import Figures, elide_oldest, recovery_limit
 from refold.prepare.request import Ask, Attempted, Check, Desk, Prepared, Recovered
+from refold.registry.answers import checked_all
 from refold.registry.contributions import Extension
 from refold.transcript import state
 from refold.values.errors import Busy, CompactionFailed, Vetoed
@@ -88,7 +89,8 @@ def recover(desk: Desk, ask: Ask, figures: Figures, sent: int | None = None) -> 
         elided: dict[int, str] = {}
         smaller = folded or drawn.size.tokens < estimate
         if not smaller or (limit is not None and drawn.size.tokens > limit):
-            elided = elide_oldest(drawn, limit, ask.reserve)
+            told = figures.limit is not None or (limit is not None and limit < drawn.size.tokens)
+            elided = elide_oldest(drawn, limit if told else None, ask.reserve)
         if elided:
             ask = evolve(ask, elided={**ask.elided, **elided})
             drawn = draw(desk, ask, reader)
@@ -179,8 +181,7 @@ def _facts(desk: Desk, drawn: Drawn) -> Sequence[Fact]:
 def _observed(desk: Desk, drawn: Drawn, extension: Extension) -> Sequence[Fact]:
     context = BoundContext(drawn.view, extension)
 
-    def call() -> Sequence[Fact] | None:
-        facts: Sequence[Fact] | None = extension.hook.observe(context=context, projection=drawn.projection)
-        return facts
+    def call() -> Sequence[Fact]:
+        return checked_all(extension.hook.observe(context=context, projection=drawn.projection), Fact)
 
     return listen(desk.notices, extension.id, "observe", call) or ()

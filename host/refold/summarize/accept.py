@@ -6,6 +6,7 @@ import re
 from typing import Literal
 
 from refold.sizing.estimate import tokens
+from refold.summarize.lazy import Lazy
 from refold.summarize.reply import Reply
 from refold.values.errors import SummaryRejected
 
@@ -28,14 +29,14 @@ WORDS: dict[Reason, str] = {
 SHORT = 400
 """Characters up to which a text that reads like an error or a refusal is taken for one."""
 
-_THOUGHT = re.compile(r"\A\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)\s*", re.DOTALL | re.IGNORECASE)
-_CALL = re.compile(
+_THOUGHT = Lazy(r"\A\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)\s*", re.DOTALL | re.IGNORECASE)
+_CALL = Lazy(
     r"\A\s*(?:<(?:tool_call|function_calls?|tool_use|invoke)\b|```(?:tool_call|tool_code)\b|\[TOOL_CALLS?\]"
     r"|\{\s*\"(?:name|tool|function|tool_calls|recipient_name)\"\s*:.{0,200}\"(?:arguments|parameters|input"
     r"|args|type|function)\"\s*:)",
     re.DOTALL,
 )
-_ERROR = re.compile(
+_ERROR = Lazy(
     r"\A\W*(?:\{\s*\"(?:error\b|type\"\s*:\s*\"error)"
     r"|(?:api|internal|server|http|request|provider|upstream|network|connection|the)? ?(?:server )?error(?: code)?"
     r"(?:\s*[:({\d]|\W*\Z)"

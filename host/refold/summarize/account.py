@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 from attrs import evolve, field, frozen
 
 from refold.sizing.estimate import tokens
+from refold.summarize.lazy import Lazy
 
 HEADINGS = ("Last", "Errors", "Files changed", "Commands", "Results", "Files read")
 """The lists, the most important first; the prose comes behind `Last`, and gets what the lists leave."""
@@ -16,7 +16,7 @@ PERCENT: Mapping[str, int] = {
     "Last": 22, "Errors": 15, "Files changed": 12, "Commands": 13, "Results": 8, "Files read": 6,
 }  # fmt: skip
 
-_HEADING = re.compile(rf"^({'|'.join(HEADINGS)}):$")
+_HEADING = Lazy(rf"^({'|'.join(HEADINGS)}):$")
 
 
 @frozen

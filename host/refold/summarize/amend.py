@@ -11,13 +11,14 @@ import re
 
 from attrs import frozen
 
+from refold.summarize.lazy import Lazy
 from refold.summarize.standing import KINDS, TAG, Item, Standing, defused, normal
 
-_OPENS = re.compile(rf"^\W*{TAG}\b[^>]*>?\s*$", re.IGNORECASE)
-_CLOSES = re.compile(rf"^\W*/\s*{TAG}\b[^>]*>?\W*$", re.IGNORECASE)
-_LINE = re.compile(rf"^\W*({'|'.join(KINDS)}|replaced)\W*:\W*?(?=\w|[\"'`(])(\S.*?)\s*$", re.IGNORECASE)
-_FRAME = re.compile(r"^(?:Set by the user;|\(\d+ earlier lines? left out)|^`{3}\w*$|^\W*$")
-_ARROW = re.compile(r"\s*(?:=>|->|→|⇒)\s*")
+_OPENS = Lazy(rf"^\W*{TAG}\b[^>]*>?\s*$", re.IGNORECASE)
+_CLOSES = Lazy(rf"^\W*/\s*{TAG}\b[^>]*>?\W*$", re.IGNORECASE)
+_LINE = Lazy(rf"^\W*({'|'.join(KINDS)}|replaced)\W*:\W*?(?=\w|[\"'`(])(\S.*?)\s*$", re.IGNORECASE)
+_FRAME = Lazy(r"^(?:Set by the user;|\(\d+ earlier lines? left out)|^`{3}\w*$|^\W*$")
+_ARROW = Lazy(r"\s*(?:=>|->|→|⇒)\s*")
 
 
 @frozen

@@ -32,8 +32,8 @@ class Block:
 class Step:
     """Blocks that are read together: a call and its result, or one user text.
 
-    `said` is what users set in it and `words` their whole text, by which a model's quotes are checked. `source` is
-    the tokens of what it stands for, `size` the tokens of its blocks.
+    `said` is what users set in it and `words` their text, by which a model's quotes are checked (the beginning and
+    the end of a very long one). `source` is the tokens of what it stands for, `size` the tokens of its blocks.
     """
 
     blocks: tuple[Block, ...]

@@ -8,18 +8,11 @@ several times as much.
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
+from refold.summarize.lazy import Lazy, either
+
 Kind = Literal["goal", "rule", "limit", "preference", "decision", "state", "fact", "note"]
-
-
-def _any(*patterns: str) -> re.Pattern[str]:
-    """One pattern for all. Those that begin with a word boundary share it: it is tried once at each place, not once
-    for each of them. Such a pattern has no bar outside of its groups."""
-    words = "|".join(pattern.removeprefix(r"\b") for pattern in patterns if pattern.startswith(r"\b"))
-    others = [f"(?:{pattern})" for pattern in patterns if not pattern.startswith(r"\b")]
-    return re.compile("|".join([rf"\b(?:{words})"] * bool(words) + others))
 
 
 def _listed(words: str) -> frozenset[str]:
@@ -38,9 +31,9 @@ _DAY = (
     r"|quarter|year)|q[1-4])\b"
 )
 
-NUMBER_OR_DAY = re.compile(f"{_NUMBER}|{_DAY}")
+NUMBER_OR_DAY = Lazy(f"{_NUMBER}|{_DAY}")
 
-BOUND = _any(
+BOUND = either(
     r"\b(?:at most|no more than|not more than|more than|up to|at least|no less than|not less than|less than"
     r"|fewer than)\b",
     r"\b(?:max(?:imum|imal|ed)?|min(?:imum|imal)?|limit(?:s|ed)?|cap(?:s|ped)?|ceiling|quota|budget|allowance"
@@ -60,7 +53,7 @@ BOUND = _any(
     r"不超过|最多|至少|以内|まで|以下|не более|максимум|не менее",
 )
 
-ABSOLUTE = _any(
+ABSOLUTE = either(
     r"\b(?:never|always|must(?:n'?t| not)?|under no circumstances?|at all times|no matter what|nobody|no one"
     r"|without exception|in no case)\b",
     r"\b(?:forbidden|prohibited|off[- ]limits|untouchable|taboo|banned|disallowed|non-?negotiable|mandatory"
@@ -83,7 +76,7 @@ ABSOLUTE = _any(
     r"никогда|всегда|нельзя|запрещ|绝不|永远|必须|不得|禁止|不要|总是|絶対|必ず|常に|禁止|しないで",
 )
 
-FORBIDS = _any(
+FORBIDS = either(
     r"\b(?:don'?t|avoid|refrain|no (?!idea|problem|worries|need|doubt|longer|one|way|wonder|clue)\w+"
     r"|without (?:asking|my|a|any|first))\b",
     r"\b(?:make sure|ensure|be sure|be careful|take care|see to it|double[- ]check|stay (?:away|clear|out)"
@@ -97,7 +90,7 @@ FORBIDS = _any(
 )
 """What forbids or demands without a word for always."""
 
-ORDER = _any(
+ORDER = either(
     r"\b(?:don'?t|avoid|refrain|no (?!idea|problem|worries|need|doubt|longer|one|way|wonder|clue)\w+"
     r"|without (?:asking|my|a|any|first))\b",
     r"\b(?:make sure|ensure|be sure|be careful|take care|see to it|double[- ]check|stay (?:away|clear|out)"
@@ -123,7 +116,7 @@ ORDER = _any(
     r"не (?:надо|делай|трогай|используй)|请|别|应该|してください|ください",
 )
 
-PERMISSION = _any(
+PERMISSION = either(
     r"\b(?:(?:you|we|i|they|everyone)(?:'re| are)? (?:may|can|could|are (?:now )?allowed|are free"
     r"|allowed)(?: \w+)? (?!see|find|look|read|tell|imagine))",
     r"\b(?:is|are|'s) (?:now |again |also )?(?:fine|ok(?:ay)?|allowed|permitted|acceptable|alright|possible"
@@ -139,7 +132,7 @@ PERMISSION = _any(
     r"可以|もう|いいです|можно|больше не",
 )
 
-RETRACTION = _any(
+RETRACTION = either(
     r"\b(?:forget|ignore|drop|lift|scrap|cancel|disregard|remove|withdraw|take back|undo|revoke|never ?mind"
     r"|scratch) (?:about |the |that |what |my |our |any |this |those |it\b)",
     r"\b(?:changed? my mind|on second thought|i was wrong|i take (?:that|it) back|is lifted|are lifted|is gone"
@@ -148,7 +141,7 @@ RETRACTION = _any(
     r"忘れて|忽略|取消|забудь",
 )
 
-CHANGE = _any(
+CHANGE = either(
     r"\b(?:now|instead|actually|again|from now on|no longer|any ?more|after all|correction|bigger|larger|smaller"
     r"|higher|tighter|update|updated|new|changed?|changes)\b",
     r"\b(?:can (?:now )?(?:grow|go|be|use|take|have)|raise[sd]?|increase[sd]?|lower(?:s|ed)?|reduce[sd]?"
@@ -159,14 +152,14 @@ CHANGE = _any(
     r"现在|改为|今から|теперь",
 )
 
-NAMED = _any(
+NAMED = either(
     r"\b(?:call me|address me|refer to me|my name(?:'s| is)|my pronouns|name'?s|i go by|nenn(?:en sie)? mich"
     r"|ich heiße)\b",
     r"\b(?:appelle[sz]?-moi|je m'appelle|llámame|me llamo|chiamami|mi chiamo)\b",
     r"叫我|と呼んで|зови меня|меня зовут",
 )
 
-LIKING = _any(
+LIKING = either(
     r"\b(?:i|we|i'd|we'd)(?: would| really| generally| usually| always| also| personally| strongly| much"
     r"| do)* (?:prefer|like|rather|love|favou?r|appreciate|enjoy|hate|dislike|detest|can'?t stand|loathe"
     r"|care about|value|don'?t (?:like|care|want))\b",
@@ -191,7 +184,7 @@ LIKING = _any(
     r"喜欢|偏好|好み|希望|предпочита|отвечай",
 )
 
-AIM = _any(
+AIM = either(
     r"\b(?:goal|objective|aim|mission|purpose|deliverable|end result|outcome|target|vision|north star|milestone"
     r"|the point of)\b",
     r"\b(?:i'?m|we'?re|i am|we are|i have been|we have been) (?:trying|building|working (?:on|towards?)|looking"
@@ -213,7 +206,7 @@ AIM = _any(
     r"目标|目的|目標|цель|задача",
 )
 
-DECIDED = _any(
+DECIDED = either(
     r"\b(?:decided|decision|settled|agreed|chose(?:n)?|approved|finali[sz]ed|concluded|resolved to|signed off"
     r"|opted)\b",
     r"\b(?:let'?s (?:go with|use|stick|take|do|keep|pick|settle|call it)|(?:we'?ll|we will|we'?re going to|i'?ll"
@@ -224,7 +217,7 @@ DECIDED = _any(
     r"决定|決め|решили",
 )
 
-PROGRESS = _any(
+PROGRESS = either(
     r"\b(?:status|progress|so far|in progress|wip|to ?do|remaining|remains|left to do|still (?:open|to do|missing"
     r"|need|has|have|failing|broken))\b",
     r"\b(?:next (?:step|up|is|comes|we|you|i)|up next|(?:is|are|was|were|'s|got) (?:now )?(?:done|finished"
@@ -244,25 +237,25 @@ PROGRESS = _any(
     r"进度|完成|下一步|進捗|次は|сделано|осталось",
 )
 
-TO_REMEMBER = _any(
+TO_REMEMBER = either(
     r"\b(?:remember|for (?:the record|reference|later|your (?:information|reference))|fyi|note(?: down)?:?"
     r"|keep (?:in mind|this|a note)|write (?:this|that|it) down|you'?ll need|here'?s|here is|this is the"
     r"|reference|exact(?:ly)?|verbatim|merke?|notiere)\b"
 )
 
-SCOPE = _any(r"\b(?:all|every|each|any|everywhere|whole|entire|everything|always|both|default)\b")
+SCOPE = either(r"\b(?:all|every|each|any|everywhere|whole|entire|everything|always|both|default)\b")
 
-REQUEST = re.compile(
+REQUEST = Lazy(
     r"^(?:please|can|could|would|will|kindly|pls|and|also|so|then|ok(?:ay)?|hey|hi|oh|well|now|first|next"
     r"|finally|but|do|actually|instead|alright|sorry|hmm+|no|yes|wait)\b"
 )
 
-SPEAKER = _any(
+SPEAKER = either(
     r"\b(?:i|we|i'?m|we'?re|i'?d|we'?d|my|me|us|prefer\w*|when in doubt|tone|style|please|welcome|ich|je|yo)\b"
 )
 """Words by which a sentence is somebody's own taste."""
 
-LEANING = _any(
+LEANING = either(
     r"\b(?:i|we) (?:find|enjoy|am|are|read|learn|work|think in|understand)\b",
     r"\bi'?m (?:a|an|not|more|very|new)\b",
     r"\b(?:helps?|suits?|bothers?|annoys?|confuses?|irritates?|distracts?) (?:me|us)\b",
@@ -274,7 +267,7 @@ LEANING = _any(
     r"\w+ over \w+",
 )
 
-AIM_NAMED = _any(
+AIM_NAMED = either(
     r"\b(?:goal|objective|aim|mission|purpose|end result|deliverable|outcome|trying to|ultimately|in the end"
     r"|success)\b",
     r"\b(?:what (?:i|we) (?:want|need|'re after|am after)|the (?:task|job|point|idea|plan|assignment))\b",
@@ -282,18 +275,18 @@ AIM_NAMED = _any(
     r"目标|目的|目標|цель",
 )
 
-HEADING: dict[Kind, re.Pattern[str]] = {
-    "rule": _any(
+HEADING: dict[Kind, Lazy] = {
+    "rule": either(
         r"\b(?:rules?|constraints?|requirements?|do not|don'?ts?|never|always|must|guidelines?|regeln|règles|reglas)\b"
     ),
-    "limit": _any(r"\b(?:limits?|budgets?|caps?|quotas?|deadlines?|grenzen|limites|límites)\b"),
-    "preference": _any(
+    "limit": either(r"\b(?:limits?|budgets?|caps?|quotas?|deadlines?|grenzen|limites|límites)\b"),
+    "preference": either(
         r"\b(?:preferences?|style|conventions?|tone|i (?:like|prefer)|vorlieben|préférences|preferencias)\b"
     ),
-    "goal": _any(r"\b(?:goals?|objectives?|aims?|ziele?|objectifs?|objetivos?)\b"),
-    "decision": _any(r"\b(?:decisions?|decided|agreed|entscheidungen|décisions|decisiones)\b"),
-    "state": _any(r"\b(?:status|progress|to ?dos?|remaining|next steps?|done|open (?:items|points))\b"),
-    "fact": _any(r"\b(?:facts?|credentials?|identifiers?|ids?|codes?|references?|values|details|remember|note)\b"),
+    "goal": either(r"\b(?:goals?|objectives?|aims?|ziele?|objectifs?|objetivos?)\b"),
+    "decision": either(r"\b(?:decisions?|decided|agreed|entscheidungen|décisions|decisiones)\b"),
+    "state": either(r"\b(?:status|progress|to ?dos?|remaining|next steps?|done|open (?:items|points))\b"),
+    "fact": either(r"\b(?:facts?|credentials?|identifiers?|ids?|codes?|references?|values|details|remember|note)\b"),
 }
 """What a line that ends with a colon says of the list behind it."""
 

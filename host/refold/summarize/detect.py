@@ -10,12 +10,13 @@ from attrs import evolve, frozen
 
 from refold.summarize import cues
 from refold.summarize.cues import Kind
+from refold.summarize.lazy import Lazy
 from refold.summarize.sentences import sentences
 from refold.summarize.shapes import MEASURE, directive, momentary, past, reports
 from refold.summarize.standing import Item
 from refold.summarize.words import sense
 
-CODE = re.compile(
+CODE = Lazy(
     r"`[^`\n]{2,80}`|\"[^\"\n]{3,80}\"|“[^”\n]{3,80}”|«[^»\n]{3,80}»"
     r"|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{13,}\b|https?://[^\s)>\]]+|\b[\w.+-]+@[\w-]+\.[\w.]+\b"
     r"|\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{4,}(?:[./:#][\w-]+)*\b|\bv?\d+\.\d+(?:\.\d+)+\b|\b\d{4,}\b"
@@ -26,19 +27,19 @@ CODE = re.compile(
 )
 """What must be kept to the letter: quoted words, identifiers, addresses, versions, amounts, paths."""
 
-_QUESTION = re.compile(r"[?？]\s*[\"')\]]*$")
-_ASKS_TO = re.compile(
+_QUESTION = Lazy(r"[?？]\s*[\"')\]]*$")
+_ASKS_TO = Lazy(
     r"^(?:(?:ok|and|so|also|please|hey|hi)[,:]? )*(?:can|could|would|will) you\b|\bplease\b|^(?:bitte|peux-tu"
     r"|pourrais|puedes)",
     re.IGNORECASE,
 )
-_JOIN = re.compile(r",? (?:and|but|also|plus|und|aber|et|mais|y|pero)(?: also| then| please)? ", re.IGNORECASE)
-_SMALL = re.compile(
+_JOIN = Lazy(r",? (?:and|but|also|plus|und|aber|et|mais|y|pero)(?: also| then| please)? ", re.IGNORECASE)
+_SMALL = Lazy(
     r"^(?:ok(?:ay)?|yes|no|yep|nope|thanks?(?: you)?|great|nice|wow|good|cool|perfect|continue"
     r"|go on|go ahead|done|hi|hello)\W*$",
     re.I,
 )
-_IS = re.compile(
+_IS = Lazy(
     r"\b(?:is|are|was|=|equals|lives?|runs?|listens?|called|named|has|id|key|code|port|address"
     r"|number)\b|[:=]",
     re.I,
@@ -88,7 +89,7 @@ def _in_list(judged: Judged | None, heading: str) -> Judged | None:
     return judged if kind is None else Judged(kind, 2)
 
 
-_CARRIES = re.compile(
+_CARRIES = Lazy(
     r"\b(?:never|don'?t|do not|must|always|avoid|not|no|only|nie|nicht"
     r"|immer)\b[^.:]{0,40}[:：]$",
     re.IGNORECASE,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
 import orjson
@@ -13,6 +12,8 @@ from refold.sizing.estimate import MESSAGE, row_tokens, tokens
 from refold.summarize.blocks import Block, Step
 from refold.summarize.clip import clipped
 from refold.summarize.detect import said
+from refold.summarize.lazy import Lazy
+from refold.summarize.sentences import ends
 from refold.summarize.standing import TAG, Item, Standing, read
 from refold.values.contexts import Fold
 from refold.values.rows import Call, Image, Row, SourceRef
@@ -32,7 +33,7 @@ ARGUMENTS = 4_000
 LONG_LINE = 80
 """A line of that many characters is shown once; what repeats it is left out with a marker."""
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = Lazy("[\ud800-\udfff]")
 
 REMEMBERED = 50_000
 """Lines that are remembered for that: sixteen bytes each, so memory is bounded."""
@@ -42,7 +43,7 @@ def flatten(material: Iterable[Material], elided: Mapping[SourceRef, str]) -> It
     """The steps of the material, oldest first, read as they are taken.
 
     Reasoning, replay items and events are left out; images become a line about them. A row in `elided` shows that
-    text instead, as the view did. What users set is detected in their whole text, before any of it is left out.
+    text instead, as the view did. What users set is detected before their text is clipped.
     """
     repeats = _Repeats()
     names: dict[str, str] = {}
@@ -108,6 +109,7 @@ def _user(row: Row, elided: Mapping[SourceRef, str]) -> _Part:
     shown = _with_images(clipped(text, ENTRY), row.images)
     words = sound(row.text)
     items = tuple(said(words, opening=row.opens and row.turn <= 1))
+    words = "\n".join(ends(words))
     label = "user, follow-up" if row.turn > 0 and not row.opens else "user"
     return _Part((Block("user", label, shown),) if shown.strip() else (), size, items, words)
 

@@ -16,6 +16,7 @@ from refold.sizing.estimate import tokens
 from refold.summarize.accept import Unacceptable
 from refold.summarize.account import Account, parse
 from refold.summarize.blocks import Block
+from refold.summarize.lazy import Lazy
 from refold.summarize.prompt import Prompt
 from refold.summarize.reply import Deadline, Reply
 from refold.summarize.standing import normal
@@ -26,33 +27,33 @@ LINE = 200
 PROSE = 12_000
 """Characters that are offered to lede in one pass, half of them the newest: it is linear, but not free."""
 
-_COMMAND = re.compile(r"^(?:command|cmd|script|shell): (.+)", re.MULTILINE)
-_PATH = re.compile(
+_COMMAND = Lazy(r"^(?:command|cmd|script|shell): (.+)", re.MULTILINE)
+_PATH = Lazy(
     r"^(?:path|file_?path|file_?name|file|notebook_path|target_file"
     r"|absolute_path): (.+)",
     re.MULTILINE | re.I,
 )
-_PATCHED = re.compile(r"(?:^|: )\*\*\* (?:Update|Add|Delete) File: (.+)|^\+\+\+ b/(.+)", re.MULTILINE)
-_CHANGES = re.compile(
+_PATCHED = Lazy(r"(?:^|: )\*\*\* (?:Update|Add|Delete) File: (.+)|^\+\+\+ b/(.+)", re.MULTILINE)
+_CHANGES = Lazy(
     r"write|edit|create|patch|replace|insert|update|delete|remove|move|rename|save"
     r"|append",
     re.IGNORECASE,
 )
-_CHANGED = re.compile(
+_CHANGED = Lazy(
     r"^(?:content|new_?(?:string|str|text|source)|old_?(?:string|str|text)|edits|patch|diff"
     r"|insert): ",
     re.M | re.I,
 )
-_ERROR = re.compile(
+_ERROR = Lazy(
     r"\b[A-Z]\w*(?:Error|Exception)\b"
     r"|\b(?:[Ee]rror|ERROR|fatal|FATAL|panic|FAILED|failure|denied|[Nn]ot found|undefined)\b[:( ]"
 )
-_RESULT = re.compile(
+_RESULT = Lazy(
     r"\b\d+ (?:passed|failed|tests?|errors?|warnings?|files? changed|skipped|insertions?)\b"
     r"|\b\d+(?:\.\d+)? ?(?:ms|%|MB|GB|req/s)(?!\w)|\bexit(?:ed)?(?: with)?(?: code| status)? ?\d+",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_SENTENCE = Lazy(r"(?<=[.!?。！？])\s+|\n+")
 
 
 @frozen
@@ -125,14 +126,14 @@ def _paths(call: Block) -> list[str]:
 def _patched(text: str) -> list[str]:
     if "***" not in text and "+++" not in text:
         return []
-    return [_line(first or second, 160) for first, second in _PATCHED.findall(text)]
+    return [_line(found[1] or found[2], 160) for found in _PATCHED.finditer(text)]
 
 
 def _changes(call: Block) -> bool:
     return _CHANGES.search(call.label) is not None or _CHANGED.search(call.text) is not None
 
 
-def _lines(pattern: re.Pattern[str], text: str, most: int) -> list[str]:
+def _lines(pattern: Lazy, text: str, most: int) -> list[str]:
     """The last lines that match, oldest first: what a run says at its end counts."""
     found: dict[str, None] = {}
     end = 0

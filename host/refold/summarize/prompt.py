@@ -7,11 +7,12 @@ import re
 from attrs import evolve, frozen
 
 from refold.summarize.blocks import Block
+from refold.summarize.lazy import Lazy
 from refold.summarize.standing import Standing
 
 NOTHING = Standing()
 PARTS = ("previous-summary", "newly-evicted-history", "context", "session-rules")
-_TAG = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(PARTS)})\b)", re.IGNORECASE)
+_TAG = Lazy(rf"<(?=\s*/?\s*(?:{'|'.join(PARTS)})\b)", re.IGNORECASE)
 
 TASK = """\
 Write the summary that replaces older history of an agent's conversation. Another agent goes on with the work and sees

@@ -9,6 +9,7 @@ from attrs import evolve
 
 from refold.sizing.estimate import tokens
 from refold.summarize.detect import CODE, judge
+from refold.summarize.lazy import Lazy
 from refold.summarize.shapes import generality
 from refold.summarize.standing import KEPT, Item, Standing
 
@@ -18,7 +19,7 @@ FIRM = 75
 LOOSE = 70
 """Percent that the part may take when lines that may fade (facts, decisions, the state, weak orders) are added."""
 
-_PATH = re.compile(r"\.[a-z]{1,4}\W*$|^\W*[~.]?/", re.IGNORECASE)
+_PATH = Lazy(r"\.[a-z]{1,4}\W*$|^\W*[~.]?/", re.IGNORECASE)
 # A path is exact too, but it is in the account of the files, and there are many.
 
 STATES = 4

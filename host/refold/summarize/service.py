@@ -30,6 +30,9 @@ from refold.values.rows import SourceRef
 LIMIT = 2_048
 """Tokens of a summary when the strategy names no limit."""
 
+BATCH = 128
+"""What a user set that is merged into the structured part at once, in lines; then the part is fitted again."""
+
 _SHORTER = frozenset(("too_long", "cut_off", "not_smaller"))
 
 
@@ -200,7 +203,9 @@ class _Work:
         """One pass: the summary with these steps in it. A text that is only too long gets one more try."""
         standing = self.carry.standing
         for step in steps:
-            standing = fitted(merged(standing, step.said), self.order.limit) if step.said else standing
+            # In batches, so that each word meets no more lines than the part has room for.
+            for at in range(0, len(step.said), BATCH):
+                standing = fitted(merged(standing, step.said[at : at + BATCH]), self.order.limit)
         standing = standing.without(self.known)
         room = max(1, self.order.limit - standing.size() - 2)
         prompt = Prompt(

@@ -5,15 +5,15 @@ Sentences come in lower case, as in `cues`.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from refold.summarize.cues import IMPERATIVE, REQUEST
+from refold.summarize.lazy import Lazy
 
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = Lazy(r"[^\W\d_]+")
 _SUBJECTS = frozenset(("you", "let", "s", "i", "want", "do"))
 
-_REPORT = re.compile(
+_REPORT = Lazy(
     r"^(?:(?:and|but|so|hm+|well|ok(?:ay)?|yes|no|sorry|then|because|since|btw|ah|oh|wow),? )*"
     r"(?:(?:i|it|that|this|they|he|she|there|what|how|which) (?:\w+ )?(?:never|always|don'?t|doesn'?t|didn'?t"
     r"|can'?t|won'?t"
@@ -22,25 +22,25 @@ _REPORT = re.compile(
     r"|tried|ran|wrote|happens|happened|says?|said|feels?|hope|suppose|assume|have a feeling)\b"
     r"|i'?m not sure\b)",
 )
-_OF_US = re.compile(
+_OF_US = Lazy(
     r"\b(?:you(?:r|'re|'ll)?|we|must|should|shall|never (?!\w+ed\b|was|were|had|got|did|ran"
     r"|works?\b|saw|came|went)|please|let'?s|prefer|want|like|need|budget|limit|rule"
     r"|deadline|hate)\b"
     r"|\bi (?:don'?t|never) (?:want|like|need|care|accept|tolerate|allow|permit|wish|expect)\b",
 )
-_MIND = re.compile(
+_MIND = Lazy(
     r"^(?:why|how come|(?:how|what|where|who|which) (?:do|does|did|is|are|was|were|can|could|about)|is there"
     r"|are there)\b"
     r"|^(?:i (?:don'?t|didn'?t) (?:know|see|get|understand|think|remember|believe|care)|i never (?:saw|knew|got"
     r"|had|said)"
     r"|(?:all|everything) i (?:see|know|get))\b",
 )
-_PAST = re.compile(
+_PAST = Lazy(
     r"\b(?:was|were|did|had|took|ran|went|got|came|broke|threw|crashed|failed|happened|tried|saw|found|wrote"
     r"|made|used|gave"
     r"|yesterday|last (?:week|month|night|time)|ago|earlier today)\b",
 )
-_MOMENT = re.compile(
+_MOMENT = Lazy(
     r"^(?:(?:ok(?:ay)?|and|so|now|then|also|please|alright|cool|great|yes|no|can you|could you|let'?s|actually"
     r"|btw|i want you to"
     r"|you can|just|first|next)[,.!]* )*(?:read|look|check|show|run|continue|try|open|grep|find|print|paste"
@@ -48,10 +48,10 @@ _MOMENT = re.compile(
     r"|commit|revert|copy|kill|investigate|propose|compare|rerun|restart|start|go|do|see|search|retry|debug"
     r"|proceed|resume)\b",
 )
-_LASTS = re.compile(
+_LASTS = Lazy(
     r"\b(?:every|each|all|any|always|never|only|before|after|when(?:ever)?|unless|until|if|with|without|first|must)\b",
 )
-_HERE = re.compile(
+_HERE = Lazy(
     r"\b(?:(?<!all )(?<!of )this|that(?=[.,;]|$| one| was| is)|it"
     r"|these|those|here|above|again|now|same|thing|stuff|maybe|perhaps|think"
     r"|guess)\b",
@@ -67,7 +67,7 @@ _UNITS = (
     r"|tage|wochen|minuten"
     r"|heures|jours|semaines|horas|días|semanas|小时|分钟|天|元|日|分)"
 )
-MEASURE = re.compile(
+MEASURE = Lazy(
     r"(?:\b\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty"
     r"|fifty|sixty"
     rf"|hundred|thousand|half an?))[\s-]?(?:\w+[\s-])?{_UNITS}(?!\w)|[€$£]\s?\d|\b(?:before|after|by"

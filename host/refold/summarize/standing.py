@@ -19,6 +19,7 @@ from attrs import evolve, field, frozen
 
 from refold.sizing.estimate import tokens
 from refold.summarize.cues import Kind
+from refold.summarize.lazy import Lazy
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 KEPT: frozenset[Kind] = frozenset(("goal", "rule", "limit", "preference"))
@@ -26,10 +27,11 @@ KEPT: frozenset[Kind] = frozenset(("goal", "rule", "limit", "preference"))
 
 TAG = "session-rules"
 _INTRO = "Set by the user; a later line wins over an earlier one."
-_SECTION = re.compile(rf"^<{TAG}>[ \t]*\n(.*?)^</{TAG}>[ \t]*\n*", re.DOTALL | re.MULTILINE)
-_LINE = re.compile(rf"^\s*(?:[-*]\s+)?({'|'.join(KINDS)})\s*:\s*(\S.*?)\s*$", re.IGNORECASE)
-_LEFT = re.compile(r"^\((\d+) earlier lines? left out; the transcript has (?:it|them)\)$")
-_FORGED = re.compile(rf"<(?=\s*/?\s*{TAG}\b)", re.IGNORECASE)
+_OPENS = Lazy(rf"^<{TAG}>[ \t]*\n", re.MULTILINE)
+_CLOSES = Lazy(rf"^</{TAG}>[ \t]*\n*", re.MULTILINE)
+_LINE = Lazy(rf"^\s*(?:[-*]\s+)?({'|'.join(KINDS)})\s*:\s*(\S.*?)\s*$", re.IGNORECASE)
+_LEFT = Lazy(r"^\((\d+) earlier lines? left out; the transcript has (?:it|them)\)$")
+_FORGED = Lazy(rf"<(?=\s*/?\s*{TAG}\b)", re.IGNORECASE)
 
 
 def _one_line(text: str) -> str:
@@ -103,13 +105,18 @@ def read(text: str) -> tuple[Standing, str]:
 
     Every section in the text is read, in order: a merged text may hold several. Lines that are no items are dropped.
     """
-    standing = Standing()
-    for section in _SECTION.finditer(text):
-        items, left = _lines(section[1])
-        for item in items:
-            standing = standing.added(item)
-        standing = evolve(standing, left_out=standing.left_out + left)
-    return standing, _SECTION.sub("", text).strip()
+    items: dict[str, Item] = {}
+    left_out = at = 0
+    rest: list[str] = []
+    while (opened := _OPENS.search(text, at)) and (closed := _CLOSES.search(text, opened.end())):
+        found, left = _lines(text[opened.end() : closed.start()])
+        for item in found:
+            items.pop(item.key, None)
+            items[item.key] = item
+        left_out += left
+        rest.append(text[at : opened.start()])
+        at = closed.end()
+    return Standing(tuple(items.values()), left_out), "".join([*rest, text[at:]]).strip()
 
 
 def _lines(section: str) -> tuple[list[Item], int]:

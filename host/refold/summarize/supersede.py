@@ -14,6 +14,7 @@ from functools import lru_cache
 from attrs import evolve, frozen
 
 from refold.summarize import cues
+from refold.summarize.lazy import Lazy
 from refold.summarize.standing import Item, Standing
 from refold.summarize.words import GROUPS, Sense, choices, sense
 
@@ -23,15 +24,15 @@ COVERED = 0.6
 SAME = 0.75
 """The share of both topics together that must agree where no word speaks of a change."""
 
-_CONDITION = re.compile(
+_CONDITION = Lazy(
     r"\b(?:unless|until|before|after|without|except|only|if|when|bevor|außer|sauf|salvo)\b", re.IGNORECASE
 )
-_STATES = re.compile(
+_STATES = Lazy(
     r"^(.{2,60}?)\s*(?:\b(?:is|are|will be|should be|must be|shall be|becomes?|goes (?:up|down) to"
     r"|has (?:moved|changed) to)\b|[:=])\s*(\S.*)$",
     re.IGNORECASE,
 )
-_ANSWERS = re.compile(
+_ANSWERS = Lazy(
     r"\b(?:answer|reply|respond|talk|speak|write to me|communicate|antworte|réponds|responde)\w*\b", re.IGNORECASE
 )
 _DAYS = next(place for place, group in enumerate(GROUPS) if "monday" in group)
@@ -85,21 +86,24 @@ def _reading(text: str) -> _Reading:
 def merged(standing: Standing, newer: Iterable[Item]) -> Standing:
     """The standing part after the user said those items, in that order; what they change is gone."""
     items = {item.key: (item, _reading(item.text)) for item in standing.items}
+    touched: dict[str, set[str]] = {}
+    for key, (_, earlier) in items.items():
+        for word in earlier.touches:
+            touched.setdefault(word, set()).add(key)
     for item in newer:
         later = _reading(item.text)
-        gone = (
-            []
-            if _inert(item, later)
-            else [
-                key
-                for key, (old, earlier) in items.items()
-                if not later.touches.isdisjoint(earlier.touches) and _changes(item, old, later, earlier)
-            ]
-        )
+        gone: list[str] = []
+        if not _inert(item, later):
+            near = {key for word in later.touches for key in touched.get(word, ()) if key in items}
+            gone = [key for key in near if _changes(item, items[key][0], later, items[key][1])]
         for key in gone:
             del items[key]
         items.pop(item.key, None)
+        if gone and item.kind == "note":
+            item = evolve(item, kind="rule")  # a mere withdrawal, or a permission: it stands as what it changed did
         items[item.key] = (item, later)
+        for word in later.touches:
+            touched.setdefault(word, set()).add(item.key)
     return evolve(standing, items=tuple(item for item, _ in items.values()))
 
 
@@ -111,7 +115,8 @@ def supersedes(new: Item, old: Item) -> bool:
 
 def _inert(item: Item, reading: _Reading) -> bool:
     """Whether an item can change nothing: a mere statement that speaks of no change. Most of users' prose is that."""
-    return item.kind in ("note", "fact", "state") and reading.plain and not reading.changes
+    speaks = reading.changes or reading.permits
+    return item.kind in ("note", "fact", "state") and reading.plain and not speaks
 
 
 def _changes(new: Item, old: Item, later: _Reading, earlier: _Reading) -> bool:

@@ -12,6 +12,8 @@ from functools import lru_cache
 
 from attrs import frozen
 
+from refold.summarize.lazy import Lazy
+
 
 def _listed(words: str) -> list[str]:
     """The words of a text that lists them."""
@@ -118,11 +120,11 @@ for _place, _group in enumerate(GROUPS):
     for _member in _group:
         _GROUPED.setdefault(_member, []).append(_place)
 
-_UNWANTED = re.compile(r"\b(?:instead of|rather than|not|over|statt|no longer|as opposed to|never)\b")
-_WORD = re.compile(r"[^\W_](?:[\w'’.@/+-]*[^\W])?")
-_DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
-_NUMERIC = re.compile(r"^[#$€£]?\d[\d.,:/]*(?:k|m|s|ms|min|h|d|kb|mb|gb|%|st|nd|rd|th|x)?$")
-_NEGATION = re.compile(
+_UNWANTED = Lazy(r"\b(?:instead of|rather than|not|over|statt|no longer|as opposed to|never)\b")
+_WORD = Lazy(r"[^\W_](?:[\w'’.@/+-]*[^\W])?")
+_DENSE = Lazy(r"[\u3040-\u30ff\u3400-\u9fff]+")
+_NUMERIC = Lazy(r"^[#$€£]?\d[\d.,:/]*(?:k|m|s|ms|min|h|d|kb|mb|gb|%|st|nd|rd|th|x)?$")
+_NEGATION = Lazy(
     r"\b(?:never|not|no|don'?t|do not|doesn'?t|won'?t|can'?t|cannot|mustn'?t|shouldn'?t|isn'?t|aren'?t|avoid"
     r"|without|nothing"
     r"|nobody|none|neither|stop|refrain|forbidden|prohibited|off[- ]limits|away|hands off|read[- ]only|alone"

@@ -123,6 +123,13 @@ def test_every_message_names_its_rows_and_a_stub_names_none() -> None:
     assert [[ref.seq for ref in refs] for _, refs in found] == [[1], [2], [3], []]
 
 
+def test_results_in_any_order_stand_in_the_order_of_their_calls() -> None:
+    ids = [f"c{n}" for n in range(5_000)]
+    found = for_model(rows(user("hi"), answer("", *ids), *[result(id, id) for id in reversed(ids)]), MODEL)
+    assert [message.text for message in found if isinstance(message, ResultMessage)] == ids
+    assert len(found) == 2 + len(ids)
+
+
 part = st.one_of(
     st.builds(user, st.sampled_from(["", "hi"]), st.booleans()),
     st.builds(lambda calls: answer("t", *calls), st.lists(st.sampled_from("abc"), max_size=3)),

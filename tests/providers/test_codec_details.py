@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from refold import Call, Image, Model, ProjectionFailed, Refused, Replay
+from refold import Call, Image, Model, NotFound, ProjectionFailed, Refused, Replay
 from refold.providers.alternation import CONTINUE, MISSING_START
 from refold.providers.identifiers import NINE, USUAL, CallIds, tool_name
 from refold.providers.protocols import PROTOCOLS, codec
@@ -65,6 +65,24 @@ def test_a_media_type_that_the_provider_refuses_becomes_a_line() -> None:
     wire = encode("anthropic", UserMessage("", (Image("k", "image/svg+xml", 0, 0),)))
     (block,) = wire["messages"][0]["content"]
     assert block["text"] == "[image image/svg+xml of unknown size omitted: the provider does not take this type]"
+
+
+@pytest.mark.parametrize("protocol", sorted(PROTOCOLS))
+@pytest.mark.parametrize("owner", [None, "gone"])
+def test_a_picture_whose_bytes_nobody_has_becomes_a_line(protocol: str, owner: str | None) -> None:
+    def image_bytes(image: Image) -> bytes:
+        if image.key == "empty":
+            return b""
+        raise NotFound("nobody has it")
+
+    lost = (Image("https://example.org/a.png", "image/png", 640, 480, owner), Image("empty", "image/png", 1, 1, owner))
+    messages = (*step(ResultMessage("a", "shot", "", images=lost)), UserMessage("look", lost))
+    wire = codec(protocol).encode(Request(Model("m", protocol, "me"), "", (), messages), image_bytes)
+    text = json_bytes(wire).decode()
+    where = owner or "the transcript"
+    assert text.count(f"[image image/png 640x480 omitted: its bytes are not in {where}]") == 2
+    assert text.count(f"[image image/png 1x1 omitted: its bytes are not in {where}]") == 2
+    assert "base64" not in text
 
 
 @pytest.mark.parametrize(

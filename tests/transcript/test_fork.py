@@ -45,6 +45,14 @@ def test_a_fork_holds_the_rows_up_to_the_checkpoint_and_answers_open_calls(talk,
         ]
 
 
+def test_of_many_calls_those_that_nobody_answered_get_a_stub_in_their_order(database, row, fill):
+    calls = [f"c{n % 6000}" for n in range(10_000)]  # the first 4,000 ids are used twice
+    results = [row("result", call_id=f"c{n}") for n in reversed(range(6000)) if n % 2]
+    fill("s", row("user", opens=True), row("assistant", calls=tuple(Call(id, "t", {}) for id in calls)), *results)
+    expected = [id for n, id in enumerate(calls) if int(id[1:]) % 2 == 0 or n >= 6000]
+    assert list(fork(database, "s", 2 + len(results)).unanswered) == expected
+
+
 def test_only_the_last_step_is_decoded(talk, row, fill, monkeypatch):
     fill("s", *[row("user", opens=True) for _ in range(500)], row("assistant", calls=(Call("x", "t", {}),)))
     write, writers = talk.write, []

@@ -99,6 +99,25 @@ def test_what_json_has_no_word_for_is_replaced_visibly(value, stored):
     assert read_back(call_with(value)).calls[0].arguments["a"] == stored
 
 
+@pytest.mark.parametrize(
+    ("value", "stored"),
+    [
+        ({1: "a", "1": "b"}, {"1 (2)": "a", "1": "b"}),
+        ({"1": "b", 1: "a"}, {"1": "b", "1 (2)": "a"}),
+        ({"\ud800": 1, "\\ud800": 2}, {"\\ud800 (2)": 1, "\\ud800": 2}),
+        ({None: 1, "None": 2, "None (2)": 3}, {"None (3)": 1, "None": 2, "None (2)": 3}),
+        ({1.5: "b", "1.5": "c", True: 1, "True": 2}, {"1.5 (2)": "b", "1.5": "c", "True (2)": 1, "True": 2}),
+        ({b"x": 1, "b'x'": 2, ("y",): 3}, {"b'x' (2)": 1, "b'x'": 2, "('y',)": 3}),
+    ],
+)
+def test_members_whose_names_become_equal_are_all_kept(value, stored):
+    row = call_with(value)
+    found = read_back(row).calls[0].arguments["a"]
+    assert found == stored
+    assert list(found) == list(stored)
+    assert read_back(read_back(row)) == read_back(row)
+
+
 def test_nesting_beyond_every_limit_becomes_a_remark():
     deep: object = "end"
     for _ in range(100_000):

@@ -5,12 +5,12 @@ import struct
 import zlib
 
 import pytest
-from refold import Image, NotFound, SourceRef
+from refold import Image, NotFound, Refused, SourceRef
 from refold.transcript.deletion import delete
 from refold.transcript.fork import fork
 from refold.transcript.image_header import read_header
 from refold.transcript.images import data_url, load_image
-from refold.transcript.rows import source
+from refold.transcript.rows import last_seq, source
 
 
 def png(width: int, height: int) -> bytes:
@@ -85,13 +85,44 @@ def test_data_urls_of_every_form_are_read(database, row, fill, key, data):
 
 
 def test_a_data_url_that_cannot_be_read_says_so_in_its_key(database, row, fill):
-    keys = ("data:image/png;base64,!\ud800", "data:no comma", "data:image/png;base64,A")
+    keys = (
+        "data:image/png;base64,!\ud800",
+        "data:no comma",
+        "data:image/png;base64,A",
+        "data:image/png;base64,",
+        "data:image/png;base64,==",
+        "data:image/png;base64, \n",
+        "data:image/png;base64,!!!!",
+        "data:image/png;base64,AAAA!BBBB",
+        "data:image/svg+xml,",
+        "data:image/svg+xml,\ud800",
+    )
     fill("s", row("user", images=tuple(Image(key, "image/png", 0, 0) for key in keys)))
     with database.read() as reader:
         images = source(reader, SourceRef("s", 1)).images
         assert all(image.key.startswith("unreadable:") for image in images)
         with pytest.raises(NotFound):
             load_image(reader, images[0].key)
+
+
+@pytest.mark.parametrize("text", ["-_8", "-_8=", "+/8=", " -_\r\n8=\n", "%2B/8%3D"])
+def test_base64_is_read_in_either_alphabet_in_many_lines_and_with_or_without_its_padding(database, row, fill, text):
+    fill("s", row("user", images=(Image(f"data:image/x-odd;base64,{text}", "", 0, 0),)))
+    with database.read() as reader:
+        (image,) = source(reader, SourceRef("s", 1)).images
+        assert load_image(reader, image.key).data == b"\xfb\xff"
+
+
+@pytest.mark.parametrize("size", [-1, 2**32, 10**30, True, 1.5, "a", None])
+@pytest.mark.parametrize("edge", ["width", "height"])
+def test_a_size_that_no_picture_has_is_refused(database, row, fill, size, edge):
+    fill("s", row("user"))
+    picture = Image("https://example.org/a.png", "image/png", **{"width": 0, "height": 2**32 - 1, edge: size})
+    with pytest.raises(Refused, match="nothing was appended") as caught:
+        fill("s", row("user"), row("user", images=(picture,)))
+    assert "\n" not in str(caught.value)
+    with database.read() as reader:
+        assert last_seq(reader, "s") == 1
 
 
 def test_a_link_and_a_picture_of_an_extension_stay_as_they_are(database, row, fill):

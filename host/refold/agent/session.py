@@ -102,10 +102,10 @@ class Session:
 
     def sized_rows(self, after: int, limit: int) -> list[tuple[Row, int]]:
         """The first `limit` rows after seq `after`, each with its tokens by the local estimate."""
+        upto = max(0, after) + limit
         with self.host.database.read() as reader:
-            found = rows.load_sources(reader, self.id, after, after + limit)
-            sizes = {raw.seq: raw.tokens for raw in rows.raw_rows(reader, self.id, after, after + limit)}
-            return [(row, sizes[row.ref.seq]) for row in found]
+            sizes = {raw.seq: raw.tokens for raw in rows.raw_rows(reader, self.id, after, upto)}
+            return [(row, sizes[row.ref.seq]) for row in rows.load_sources(reader, self.id, after, upto)]
 
     def export(self) -> Iterator[bytes]:
         """The session as JSON lines that `import_file` reads back row for row. Raises NotFound."""

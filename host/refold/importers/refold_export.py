@@ -72,12 +72,14 @@ class _Reader:
     def _image(self, line: Mapping[str, Any]) -> Iterator[str]:
         name, data = as_text(line.get("image")), as_text(line.get("data"))
         try:
-            digest = hashlib.sha256(base64.b64decode(data, validate=True)).hexdigest()
+            known = base64.b64decode(data, validate=True)
         except (binascii.Error, ValueError):
+            known = b""
+        if not known:
             yield "a picture whose bytes cannot be read"
             return
         self._bytes[name] = picture(as_text(line.get("type")), data)
-        self._known[name] = PREFIX + digest
+        self._known[name] = PREFIX + hashlib.sha256(known).hexdigest()
 
     def _row(self, kind: Kind, line: Mapping[str, Any]) -> Iterator[Row | str]:
         fields = as_map(line.get("row"))

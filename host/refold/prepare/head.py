@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-import orjson
 from attrs import evolve, frozen
 
-from refold.values.json_text import json_text
+from refold.prepare import stored
 from refold.values.tools import ContextBlock
 
 if TYPE_CHECKING:
     from cattrs import Converter
 
+FORMAT = 1
 NOTE_CHARACTERS = 2_000
 """A changed text is quoted up to this length."""
 
@@ -58,12 +58,12 @@ class Pinned:
 
 def dump(pinned: Pinned) -> str:
     """The pinned head as JSON text, as it is stored."""
-    return json_text(_converter().unstructure(pinned))
+    return stored.dump(pinned, FORMAT, _converter())
 
 
 def load(text: str | None) -> Pinned | None:
-    """The stored head; None when none is stored."""
-    return None if text is None else _converter().structure(orjson.loads(text), Pinned)
+    """The stored head; None when none is stored, another version of refold wrote it, or it cannot be read."""
+    return None if text is None else stored.load(text, FORMAT, Pinned, _converter)
 
 
 @cache
@@ -73,18 +73,18 @@ def _converter() -> Converter:
     return make_converter()
 
 
-def pin(stored: Pinned | None, current: Head, compaction: int, upto: int) -> Pinned:
+def pin(before: Pinned | None, current: Head, compaction: int, upto: int) -> Pinned:
     """What the next request carries, with rows up to `upto`: a new head at the start and after each compaction, else
     the pinned one, and a note when `current` is not what the model was told last.
 
     A fork may end before the row that a note came after; then the note stands behind its last row.
     """
-    if stored is None or stored.compaction != compaction:
+    if before is None or before.compaction != compaction:
         return Pinned(current, current, compaction)
-    notes = tuple(Told(min(told.after, upto), told.text) for told in stored.notes)
-    if stored.current != current:
-        notes += (Told(upto, _note(stored.current, current)),)
-    return evolve(stored, current=current, notes=notes)
+    notes = tuple(Told(min(told.after, upto), told.text) for told in before.notes)
+    if before.current != current:
+        notes += (Told(upto, _note(before.current, current)),)
+    return evolve(before, current=current, notes=notes)
 
 
 def _note(before: Head, after: Head) -> str:

@@ -7,6 +7,7 @@ appended, so a longer history extends the messages of a shorter one (unless a ca
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 
 from refold.values.messages import AssistantMessage, Message, ResultMessage, UserMessage
@@ -78,13 +79,15 @@ def _answered(row: Row, following: Sequence[Row]) -> list[Sourced]:
     if not row.text.strip() and not row.calls:
         return []
     messages: list[Sourced] = [(AssistantMessage(row.text, row.calls), (row.ref,))]
-    results = [result for result in following if result.kind == "result"]
+    results: defaultdict[str | None, deque[Row]] = defaultdict(deque)
+    for result in following:
+        if result.kind == "result":
+            results[result.call_id].append(result)
     for call in row.calls:
-        result = next((result for result in results if result.call_id == call.id), None)
-        if result is None:
+        if not results[call.id]:
             messages.append((ResultMessage(call.id, call.name, UNANSWERED, ok=False), ()))
             continue
-        results.remove(result)
+        result = results[call.id].popleft()
         messages.append(
             (ResultMessage(call.id, call.name, result.text, result.ok, result.images), (result.ref,)),
         )

@@ -17,7 +17,7 @@ from refold.prepare.overflow import Figures, elide_oldest, recovery_limit
 from refold.prepare.request import Ask, Attempted, Check, Desk, Prepared, Recovered
 from refold.registry.answers import checked_all
 from refold.registry.contributions import Extension
-from refold.transcript import state
+from refold.transcript import sessions, state
 from refold.values.errors import Busy, CompactionFailed, Vetoed
 from refold.values.inputs import Fact
 from refold.values.outcome import Applied, Blocked, Demand
@@ -156,6 +156,7 @@ def _finish(
         notices=desk.notices,
     )
     with desk.database.write() as writer:
+        sessions.find(writer, view.session)  # it may be gone since it was read
         state.set_snapshot(writer, view.session, snapshot.dump(taken))
         state.set_head(writer, view.session, head.dump(drawn.pinned))
     return Prepared(

@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-import orjson
 from attrs import frozen
 
+from refold.prepare import stored
 from refold.prepare.head import Told
 from refold.prepare.measure import SizeSource
 from refold.values.inputs import Fact, Input
-from refold.values.json_text import json_text
 from refold.values.rows import RowRange
 from refold.values.sizes import Model
 
@@ -83,13 +82,12 @@ class Snapshot:
 
 def dump(snapshot: Snapshot) -> str:
     """The snapshot as JSON text, as it is stored. Opaque payloads are left out."""
-    return json_text({"format": FORMAT, **_converter().unstructure(snapshot)})
+    return stored.dump(snapshot, FORMAT, _converter())
 
 
 def load(text: str) -> Snapshot | None:
-    """The stored snapshot; None when another version of refold wrote it."""
-    data = orjson.loads(text)
-    return _converter().structure(data, Snapshot) if data.get("format") == FORMAT else None
+    """The stored snapshot; None when another version of refold wrote it, or when it cannot be read."""
+    return stored.load(text, FORMAT, Snapshot, _converter)
 
 
 @cache

@@ -136,6 +136,6 @@ def _blocks(text: str, images: tuple[Image, ...], shown: Pictures, placeholder: 
         text = placeholder
     blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
     for image in pixels:
-        source = {"type": "base64", "media_type": image.media_type, "data": shown.base64(image)}
+        source = {"type": "base64", "media_type": image.media_type, "data": image.base64}
         blocks.append({"type": "image", "source": source})
     return blocks

@@ -9,10 +9,9 @@ from typing import Any
 from refold.providers import replay
 from refold.providers.alternation import Alternation
 from refold.providers.identifiers import USUAL, CallIds, tool_name
-from refold.providers.pictures import EMPTY, NO_OUTPUT, ImageBytes, Pictures, pictures
+from refold.providers.pictures import EMPTY, NO_OUTPUT, ImageBytes, Picture, Pictures, pictures
 from refold.providers.reasoning import gemini_fields
 from refold.values.messages import AssistantMessage, Request, ResultMessage, UserMessage
-from refold.values.rows import Image
 
 _MEDIA_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
 _LETTER_FIRST = re.compile(r"[a-zA-Z_]")
@@ -109,7 +108,7 @@ def _result(message: ResultMessage, id: str, shown: Pictures) -> tuple[dict[str,
     text, images = shown.show(message.text, message.images)
     response = {"output" if message.ok else "error": text or NO_OUTPUT}
     part = {"functionResponse": {"id": id, "name": _name(message.name), "response": response}}
-    return part, [_image(shown, image) for image in images]
+    return part, list(map(_image, images))
 
 
 def _user(message: UserMessage, shown: Pictures) -> list[dict[str, Any]]:
@@ -117,11 +116,11 @@ def _user(message: UserMessage, shown: Pictures) -> list[dict[str, Any]]:
     if not text and not images:
         text = EMPTY
     parts = [{"text": text}] if text else []
-    return [*parts, *(_image(shown, image) for image in images)]
+    return [*parts, *map(_image, images)]
 
 
-def _image(shown: Pictures, image: Image) -> dict[str, Any]:
-    return {"inlineData": {"mimeType": image.media_type, "data": shown.base64(image)}}
+def _image(picture: Picture) -> dict[str, Any]:
+    return {"inlineData": {"mimeType": picture.media_type, "data": picture.base64}}
 
 
 def _name(name: str) -> str:

@@ -8,12 +8,11 @@ from typing import Any
 
 from refold.providers import replay
 from refold.providers.identifiers import NINE, SHORT, CallIds, tool_name
-from refold.providers.pictures import EMPTY, NO_OUTPUT, ImageBytes, Pictures, pictures
+from refold.providers.pictures import EMPTY, NO_OUTPUT, ImageBytes, Picture, Pictures, pictures
 from refold.providers.reasoning import chat_fields
 from refold.sizing.families import family
 from refold.values.json_text import json_bytes
 from refold.values.messages import AssistantMessage, Request, ResultMessage, UserMessage
-from refold.values.rows import Image
 
 _MEDIA_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
 _OWN_FIELDS = frozenset({"role", "content", "tool_calls"})
@@ -61,7 +60,7 @@ def _messages(request: Request, image_bytes: ImageBytes) -> list[dict[str, Any]]
             messages.append({"role": "tool", "tool_call_id": open_ids.popleft(), "content": text or NO_OUTPUT})
             if images:
                 riders.append({"type": "text", "text": f"[images in the result of {message.name}]"})
-                riders += (_image(shown, image) for image in images)
+                riders += map(_image, images)
             if riders and not open_ids:
                 messages.append({"role": "user", "content": riders})
                 riders = []
@@ -97,8 +96,8 @@ def _user_content(message: UserMessage, shown: Pictures) -> str | list[dict[str,
     if not images:
         return text or EMPTY
     parts = [{"type": "text", "text": text}] if text else []
-    return [*parts, *(_image(shown, image) for image in images)]
+    return [*parts, *map(_image, images)]
 
 
-def _image(shown: Pictures, image: Image) -> dict[str, Any]:
-    return {"type": "image_url", "image_url": {"url": shown.data_url(image)}}
+def _image(picture: Picture) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": picture.data_url}}

@@ -83,5 +83,5 @@ def _content(text: str, images: tuple[Image, ...], shown: Pictures, placeholder:
     parts = [{"type": "input_text", "text": text}] if text else []
     return [
         *parts,
-        *({"type": "input_image", "image_url": shown.data_url(image), "detail": "auto"} for image in pixels),
+        *({"type": "input_image", "image_url": image.data_url, "detail": "auto"} for image in pixels),
     ]

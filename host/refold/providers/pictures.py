@@ -5,13 +5,14 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable
 
-from attrs import define
+from attrs import define, frozen
 
+from refold.values.errors import NotFound
 from refold.values.messages import Message, Request, ResultMessage, UserMessage
 from refold.values.rows import Image
 
 ImageBytes = Callable[[Image], bytes]
-"""The bytes of a picture, from the transcript or from the extension that owns it."""
+"""The bytes of a picture, from the transcript or from the extension that owns it. Raises NotFound."""
 
 EMPTY = "(empty)"
 """A blank message of the user: no provider takes one."""
@@ -20,13 +21,27 @@ NO_OUTPUT = "(no output)"
 """A blank result."""
 
 
+@frozen
+class Picture:
+    """A picture as it is sent: its media type, and its bytes as base64 text."""
+
+    media_type: str
+    base64: str
+
+    @property
+    def data_url(self) -> str:
+        """The picture as a `data:` URL."""
+        return f"data:{self.media_type};base64,{self.base64}"
+
+
 @define
 class Pictures:
     """The pictures of one request, asked for in the order in which they stand in it.
 
-    A picture becomes a line of text when the model reads no images, when the provider does not take its media type, or
-    when newer pictures fill the model's number of images. In the last case the oldest leave by a quarter of that number
-    at a time: each leaving changes bytes that were sent before, so a few at once keep the prompt cache longer.
+    A picture becomes a line of text when the model reads no images, when the provider does not take its media type,
+    when nobody has its bytes, or when newer pictures fill the model's number of images. In the last case the oldest
+    leave by a quarter of that number at a time: each leaving changes bytes that were sent before, so a few at once
+    keep the prompt cache longer.
     """
 
     media_types: frozenset[str]
@@ -36,27 +51,27 @@ class Pictures:
     crowded_out: int
     _taken: int = 0
 
-    def show(self, text: str, images: tuple[Image, ...]) -> tuple[str, list[Image]]:
+    def show(self, text: str, images: tuple[Image, ...]) -> tuple[str, list[Picture]]:
         """The text with a line for each picture that stays out, "" when it is blank; and the pictures to send."""
         if not images:
             return ("" if text.isspace() else text), []
-        shown: list[Image] = []
+        shown: list[Picture] = []
         lines = [text] if text and not text.isspace() else []
         for image in images:
             reason = self._omitted(image)
-            if reason is None:
-                shown.append(image)
+            data = None if reason else self._bytes(image)
+            if data:
+                shown.append(Picture(image.media_type, b64encode(data).decode("ascii")))
             else:
-                lines.append(_line(image, reason))
+                where = "the transcript" if image.owner is None else image.owner
+                lines.append(_line(image, reason or f"its bytes are not in {where}"))
         return "\n".join(lines), shown
 
-    def base64(self, image: Image) -> str:
-        """The picture's bytes as base64 text."""
-        return b64encode(self.image_bytes(image)).decode("ascii")
-
-    def data_url(self, image: Image) -> str:
-        """The picture as a `data:` URL."""
-        return f"data:{image.media_type};base64,{self.base64(image)}"
+    def _bytes(self, image: Image) -> bytes | None:
+        try:
+            return self.image_bytes(image)
+        except NotFound:  # a link, say, or an extension that is gone: the words around it are still worth sending
+            return None
 
     def _omitted(self, image: Image) -> str | None:
         if not self.reads:

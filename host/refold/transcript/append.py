@@ -12,6 +12,9 @@ from refold.transcript.images import store_image
 from refold.values.errors import NotFound, Refused
 from refold.values.rows import Kind, Row, SourceRef
 
+EDGE_LIMIT = 2**32 - 1
+"""Pixels; no header of a picture can say more."""
+
 _KINDS = frozenset(get_args(Kind))
 _NEWEST = (
     "SELECT s.key, coalesce(r.seq, 0), coalesce(r.turn, 0), coalesce(r.images, 0), coalesce(r.tokens, 0),"
@@ -81,8 +84,14 @@ def _fault(row: Row) -> str | None:
         return f"has the unknown kind {row.kind!r}"
     if not isinstance(row.text, str):
         return f"has a {type(row.text).__name__} for its text, not a str"
-    wrong = next((call for call in row.calls if not isinstance(call.arguments, Mapping)), None)
-    return f"has a call of {wrong.name} whose arguments are no mapping" if wrong else None
+    for call in row.calls:
+        if not isinstance(call.arguments, Mapping):
+            return f"has a call of {call.name} whose arguments are no mapping"
+    for image in row.images:
+        for size in (image.width, image.height):
+            if type(size) is not int or not 0 <= size <= EDGE_LIMIT:
+                return f"has a picture of {size!r:.40} pixels, not of a whole number from 0 (unknown) to {EDGE_LIMIT:,}"
+    return None
 
 
 def _list_pictures(writer: Writer, key: int, row: Row) -> None:

@@ -27,6 +27,8 @@ PATIENCE = 10.0
 LOG_LIMIT = 64 * 1024 * 1024
 """Bytes that the write-ahead log keeps on disk after it was written back."""
 IDLE_READERS = 4
+BEYOND = 2**62
+"""More than any seq, id or count of rows, and SQLite can hold it."""
 
 
 class StoreReader:
@@ -284,6 +286,11 @@ class Database:
                 raise
             why = "its folder is read-only" if not os.access(self.path.parent, os.W_OK) else str(error)
             raise RefoldError(f"{self.path} cannot be used ({why}); what was committed is kept") from error
+
+
+def clipped(number: int) -> int:
+    """A seq, an id or a count as SQLite can compare it: what is beyond 63 bits is beyond every row all the same."""
+    return min(max(0, number), BEYOND)
 
 
 def quoted(name: str) -> str:

@@ -167,10 +167,27 @@ def _value(value: object, depth: int = 0) -> Any:
     if depth >= DEPTH and isinstance(value, (Mapping, list, tuple)):
         return f"[nested deeper than {DEPTH} levels]"
     if isinstance(value, Mapping):
-        return {legible(str(name)): _value(item, depth + 1) for name, item in value.items()}
+        return {name: _value(item, depth + 1) for name, item in zip(_names(value), value.values(), strict=True)}
     if isinstance(value, (list, tuple)):
         return [_value(item, depth + 1) for item in value]
     return legible(repr(value))
+
+
+def _names(members: Mapping[Any, Any]) -> Iterator[str]:
+    """The names of an object's members as JSON has them. One that had to be changed gives way, with a number, to what
+    is there already: `{1: "a", "1": "b"}` has the names `1 (2)` and `1`."""
+    taken = {name for name in members if type(name) is str and legible(name) == name}
+    numbers: dict[str, int] = {}
+    for name in members:
+        if type(name) is str and name in taken:
+            yield name
+            continue
+        wanted = plain = legible(str(name))
+        while plain in taken:
+            numbers[wanted] = numbers.get(wanted, 1) + 1
+            plain = f"{wanted} ({numbers[wanted]})"
+        taken.add(plain)
+        yield plain
 
 
 def _words(calls: tuple[Call, ...]) -> Iterator[str]:

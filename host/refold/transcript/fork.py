@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 from attrs import frozen
@@ -10,7 +9,7 @@ from attrs import frozen
 from refold.transcript import sessions
 from refold.transcript.append import append
 from refold.transcript.database import Database, Reader, Writer
-from refold.transcript.rows import fetch, fetch_newest, newest_seq
+from refold.transcript.rows import fetch, fetch_newest, newest_seq, unanswered
 from refold.transcript.sessions import Session
 from refold.values.contexts import Fork
 from refold.values.errors import Refused
@@ -119,12 +118,9 @@ def _open_calls(reader: Reader, session: Session, at: int) -> list[str]:
         return []
     if newest.kind == "result" and not any(_answers(newest, row) for row in rows):
         _refuse_orphan(reader, session, rows, newest)
-    open_calls = Counter(call.id for row in rows for call in row.calls)
-    open_calls.subtract(row.call_id for row in rows if row.kind == "result" and row.call_id is not None)
     if any(row.kind == "user" for row in rows[1:]):
         return []
-    ordered = [call.id for row in rows for call in row.calls]
-    return [call for n, call in enumerate(ordered) if ordered[n:].count(call) <= open_calls[call]]
+    return [call.id for call in unanswered(rows)]
 
 
 def _step_before(reader: Reader, session: Session, at: int) -> list[Row]:
@@ -162,6 +158,6 @@ def _run(writer: Writer, hook: ForkHook, source: str, target: str, at: int) -> t
     try:
         with writer.savepoint():
             hook.copy(Fork(source, target, at, own.all, own))
-    except Exception as error:
-        return hook.extension, f"{type(error).__name__}: {error}"
+    except (Exception, SystemExit) as error:
+        return hook.extension, " ".join(f"{type(error).__name__}: {error}".split())
     return None

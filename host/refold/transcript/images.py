@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import re
 import urllib.parse
@@ -16,6 +15,7 @@ from refold.values.errors import NotFound
 from refold.values.rows import Image
 
 PREFIX = "sha256:"
+_ONE_ALPHABET = bytes.maketrans(b"-_", b"+/")
 _DATA_URL = re.compile(r"data:([^,;]*)((?:;[^,;]*)*),", re.IGNORECASE)
 
 
@@ -50,7 +50,7 @@ def store_image(writer: Writer, image: Image) -> Image:
     """Stores the bytes of a picture that travels as a `data:` URL and returns it by its digest; any other as it is.
 
     Type and size are read from the bytes; a size that the picture already carries is kept. A URL that cannot be read
-    becomes the key `unreadable:<digest of the URL>`, without bytes.
+    or that holds none becomes the key `unreadable:<digest of the URL>`, without bytes.
     """
     if image.owner is not None or image.key[:5].lower() != "data:":
         return image
@@ -101,10 +101,16 @@ def _bytes(url: str) -> bytes | None:
     head = _DATA_URL.match(url)
     if head is None:
         return None
-    payload = url[head.end() :]
-    if not head[2].lower().endswith(";base64"):
-        return urllib.parse.unquote_to_bytes(payload)
     try:
-        return base64.b64decode(payload.translate({0x2D: "+", 0x5F: "/"}) + "==")
-    except (binascii.Error, ValueError):
+        payload = urllib.parse.unquote_to_bytes(url[head.end() :])
+        if head[2].lower().endswith(";base64"):
+            payload = _from_base64(payload)
+    except ValueError:  # no base64, or a lone surrogate
         return None
+    return payload or None
+
+
+def _from_base64(text: bytes) -> bytes:
+    """Bytes from either alphabet, padded or not, in one line or in many. Raises ValueError for anything else."""
+    plain = text.translate(_ONE_ALPHABET, b" \t\r\n").rstrip(b"=")
+    return base64.b64decode(plain + b"=" * (-len(plain) % 4), validate=True)

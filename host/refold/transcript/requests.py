@@ -8,7 +8,7 @@ from typing import Any, Literal
 import orjson
 from attrs import frozen
 
-from refold.transcript.database import Reader, Writer
+from refold.transcript.database import Reader, Writer, clipped
 from refold.values.sizes import Measured
 
 RequestKind = Literal["answer", "summary", "native"]
@@ -91,7 +91,7 @@ def measured(reader: Reader, session: str, after: int = 0) -> list[Measured]:
         "SELECT upto, tokens, model, compaction FROM request"
         " WHERE session=? AND upto>? AND kind='answer' AND NOT replaced ORDER BY id",
         session,
-        after,
+        clipped(after),
     )
     return [Measured(*values) for values in found]
 
@@ -124,7 +124,7 @@ def asked(reader: Reader, session: str, after: int = 0) -> list[Asked]:
         "SELECT id, session, kind, model, upto, compaction, estimated, tokens, usage, outcome, replaced FROM request"
         " WHERE session=? AND id>? ORDER BY id",
         session,
-        after,
+        clipped(after),
     )
     return [_asked(*values) for values in found]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from attrs import frozen
 
-from refold.transcript.database import Reader
+from refold.transcript.database import BEYOND, Reader, clipped
 from refold.transcript.encoding import decode
 from refold.transcript.sessions import find
 from refold.values.errors import NotFound
@@ -62,11 +62,14 @@ def open_calls(reader: Reader, session: str) -> list[Call]:
     last = newest_seq(reader, key)
     asked = fetch_newest(reader, key, "assistant", 0, last, 1)
     step = fetch(reader, key, session, asked[0] - 1, last) if asked else []
-    if not step or any(row.opens for row in step):
-        return []
+    return [] if any(row.opens for row in step) else unanswered(step)
+
+
+def unanswered(step: Sequence[Row]) -> list[Call]:
+    """The calls of these rows that none of their results answers, in order: of equal ids the later ones."""
     answered = Counter(row.call_id for row in step if row.kind == "result")
     waiting = []
-    for call in step[0].calls:
+    for call in (call for row in step for call in row.calls):
         if answered[call.id] > 0:
             answered[call.id] -= 1
         else:
@@ -89,7 +92,9 @@ def source(reader: Reader, ref: SourceRef) -> Row:
 
 def fetch(reader: Reader, key: int, session: str, after: int, upto: int) -> list[Row]:
     """The decoded rows of a range, counted in `reader.decoded`."""
-    found = reader.all(f"{_DECODABLE} WHERE r.session=? AND r.seq>? AND r.seq<=? ORDER BY r.seq", key, after, upto)
+    found = reader.all(
+        f"{_DECODABLE} WHERE r.session=? AND r.seq>? AND r.seq<=? ORDER BY r.seq", key, clipped(after), clipped(upto)
+    )
     return _decoded(reader, session, found)
 
 
@@ -101,7 +106,7 @@ def fetch_newest(reader: Reader, key: int, kind: str, after: int, upto: int, cou
         after,
         upto,
         kind,
-        count,
+        clipped(count),
     )
     return [seq for (seq,) in reversed(found)]
 
@@ -109,14 +114,15 @@ def fetch_newest(reader: Reader, key: int, kind: str, after: int, upto: int, cou
 def raw_rows(reader: Reader, session: str, after: int = 0, upto: int | None = None) -> Iterator[RawRow]:
     """The rows of a range as they are stored, oldest first, one at a time and without decoding. Raises NotFound."""
     key = find(reader, session).key
+    after = clipped(after)
     before = reader.one("SELECT tokens FROM row WHERE session=? AND seq=?", key, after) if after > 0 else None
     total = before[0] if before else 0
     found = reader.each(
         "SELECT r.seq, r.kind, r.opens, r.turn, r.tokens, b.text, b.rest FROM row r JOIN body b ON b.id=r.body"
         " WHERE r.session=? AND r.seq>? AND r.seq<=? ORDER BY r.seq",
         key,
-        max(0, after),
-        2**62 if upto is None else upto,
+        after,
+        BEYOND if upto is None else clipped(upto),
     )
     for seq, kind, opens, turn, tokens, text, rest in found:
         yield RawRow(seq, kind, bool(opens), turn, tokens - total, text, rest)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from refold.transcript.database import Reader
+from refold.transcript.database import BEYOND, Reader, clipped
 from refold.transcript.encoding import FOLDING_FULL, FOLDING_NUL, FOLDING_PLAIN, FOLDING_SIMPLE, legible
 from refold.transcript.sessions import find
 from refold.values.errors import NotFound, Refused
@@ -44,7 +44,7 @@ def search(
     key = find(reader, session).key
     if not text:
         raise Refused("an empty text is in every row; nothing was searched; give at least one character")
-    after, upto = max(0, after), 2**62
+    after, upto = clipped(after), BEYOND
     if within is not None:
         if within.session != session:
             raise NotFound(f"rows of session {within.session} are not in session {session}; nothing was searched")

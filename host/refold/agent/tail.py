@@ -11,6 +11,7 @@ from refold.prepare.context import BoundContext, View
 from refold.prepare.listen import listen
 from refold.registry.contributions import Extension
 from refold.values.contexts import Fold
+from refold.values.errors import Refused
 from refold.values.rows import Row
 
 
@@ -30,7 +31,12 @@ class Tail:
 
 
 def page(found: Sequence[tuple[Row, int]], after: int, limit: int, snapshot: Fold | None = None) -> Tail:
-    """A page of at most `limit` rows; `found` holds one more when there are more."""
+    """A page of at most `limit` rows; `found` holds one more when there are more.
+
+    Raises Refused for a limit below 1: a follower would ask for the same page again and again.
+    """
+    if limit < 1:
+        raise Refused(f"a page of {limit} rows leads nowhere; nothing was read; ask for at least 1")
     shown = found[:limit]
     return Tail(snapshot, shown, shown[-1][0].ref.seq if shown else after, len(found) > limit)
 

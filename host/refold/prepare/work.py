@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 from refold.prepare.context import BoundContext, View
 from refold.prepare.listen import listen
 from refold.registry.contributions import Extension
-from refold.transcript import compactions, state
+from refold.transcript import compactions, sessions, state
 from refold.transcript.database import Database
 from refold.transcript.database import Writer as DatabaseWriter
 from refold.values.contexts import Delegate, Fold, Writer
@@ -104,6 +104,7 @@ class BoundWork(BoundContext):
         if self._revision is None:
             self._revision = state.current(self.view.reader, self.session, store)
         with self.bench.database.write() as writer:
+            sessions.find(writer, self.session)  # it may be gone since it was read
             if state.current(writer, self.session, store) != self._revision:
                 raise Superseded(
                     f"another compaction of {self.session} was committed first; this one changed nothing; try again"
@@ -192,4 +193,5 @@ class PictureWork(BoundWork):
 
     def commit(self, write: Callable[[Writer], object]) -> None:
         with self.bench.database.write() as writer:
+            sessions.find(writer, self.session)
             write(writer.store(self.extension.manifest.tables))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from refold.prepare.context import BoundContext, View
+from refold.prepare.context import BoundContext, View, listed_folds
 from refold.prepare.listen import listen
+from refold.registry.answers import checked
 from refold.registry.contributions import Extension
 from refold.values.contexts import Fold
-from refold.values.inputs import Note, Section
+from refold.values.inputs import Note, Projection, Section
 
 
 def stored_folds(view: View, notices: list[str]) -> list[Fold]:
@@ -25,17 +26,17 @@ def stored_folds(view: View, notices: list[str]) -> list[Fold]:
 
 
 def _listed(view: View, extension: Extension) -> Sequence[Fold]:
-    plugin = extension.fold_plugin
-    return plugin.folds(BoundContext(view, extension), view.history) if plugin is not None else ()
+    return listed_folds(BoundContext(view, extension), view.history)
 
 
 def _in_place_of_rows(view: View, extension: Extension) -> list[Fold]:
     """The sections of a strategy that stand for rows without showing them; folds of others are not its own."""
     if extension.strategy is None:
         return []
+    projection = checked(extension.strategy.project(BoundContext(view, extension)), Projection)
     return [
         Fold(extension.id, each.id, each.label, "\n".join(_words(each)), each.covers)
-        for each in extension.strategy.project(BoundContext(view, extension)).sections
+        for each in projection.sections
         if each.covers is not None and each.kind not in ("fold", "recap")
     ]
 

@@ -20,6 +20,7 @@ from refold.prepare import road, snapshot
 from refold.prepare.context import BoundContext
 from refold.prepare.draw import open_view
 from refold.prepare.keep import without_keep
+from refold.prepare.listen import say
 from refold.prepare.measure import message_tokens
 from refold.prepare.request import Desk, Prepared, Recovered
 from refold.providers.exchange import Answer, Delta, unparsed
@@ -264,8 +265,8 @@ def _run(call: Call, run: Callable[[], str], max_lines: int | None = None, max_b
     caps = {name: value for name, value in limits_given.items() if value is not None}
     try:
         return Returned(call, capped(str(run()), **caps))
-    except Exception as error:
-        words = str(error) or type(error).__name__
+    except (Exception, SystemExit) as error:
+        words = (not isinstance(error, SystemExit) and str(error)) or say(error)
         return Returned(call, capped(f"{call.name} failed: {words}", **caps), ok=False)
 
 

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from refold.prepare.context import BoundContext, View
 from refold.prepare.listen import listen
+from refold.registry.answers import checked
 from refold.registry.contributions import Extension
 from refold.values.contexts import Fold
 from refold.values.errors import Refused
@@ -55,8 +56,8 @@ def tail_snapshot(view: View, notices: list[str]) -> Fold | None:
 
 
 def _offered(view: View, extension: Extension) -> Fold | None:
-    offered: Fold | None = extension.hook.tail_snapshot(context=BoundContext(view, extension))
-    return offered
+    offered = extension.hook.tail_snapshot(context=BoundContext(view, extension))
+    return None if offered is None else checked(offered, Fold)
 
 
 def _stands(offered: Fold, view: View) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -35,6 +36,13 @@ HOST: dict[str, tuple[str, str]] = {
 
 class Commands(click.Group):
     """The commands of the host, and behind them those of extensions: `refold lcm tree SESSION`."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command. An extension that calls `sys.exit` in it is a failure like any other."""
+        try:
+            return super().invoke(ctx)
+        except SystemExit as error:
+            raise RuntimeError(f"sys.exit({error.code!r}) inside a command") from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(HOST)

@@ -44,7 +44,7 @@ def run(words: Sequence[str]) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         return _pipe_closed()
-    except SystemExit:  # click's own answer to a closed pipe
+    except SystemExit:  # click's own answer to a closed pipe; that of a command never comes as far as this
         return _pipe_closed()
     except (Exception, KeyboardInterrupt) as error:
         try:

@@ -32,7 +32,7 @@ def detect(head: bytes, importers: Sequence[Importer] = BUILT_IN) -> Importer:
         try:
             if importer.detect(head):
                 return importer
-        except Exception:  # an extension's mistake costs its own format only
+        except (Exception, SystemExit):  # an extension's mistake costs its own format only
             continue
     what = "its format is not known" if head.strip() else "it is empty"
     raise Refused(f"{what}; nothing was imported; formats: {_listed(importers)} (--format names one)")

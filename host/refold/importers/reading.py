@@ -14,6 +14,7 @@ from typing import BinaryIO, cast
 from attrs import frozen
 
 from refold.importers.formats import HEAD
+from refold.registry.answers import checked
 from refold.values.errors import NotFound, RefoldError
 from refold.values.rows import Row
 from refold.values.tools import Importer
@@ -107,15 +108,15 @@ class SessionFile:
                     else:
                         more += 1
                     continue
-                yield item
+                yield checked(item, Row)
                 if progress and not 0 <= lines.position - told < _TOLD_EVERY:
                     told = lines.position
                     progress(told, self.size)
         except RefoldError:
             raise
-        except Exception as error:  # an extension's importer, or the disk
+        except (Exception, SystemExit) as error:  # an extension's importer, or the disk
             place = f" at line {lines.line}" if lines.line else ""
-            what = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+            what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             raise RefoldError(
                 f"the {importer.format} importer failed{place} ({what}); the rows before it are kept"
             ) from error

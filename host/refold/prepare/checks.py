@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from attrs import frozen
 
 from refold.values.errors import ProjectionFailed
-from refold.values.inputs import Projection, Rows
+from refold.values.inputs import Input, Note, Projection, Rows
 from refold.values.rows import Kind, Replay, RowRange
 from refold.values.sizes import Model
 
@@ -32,8 +32,8 @@ def check(strategy: str, projection: Projection, facts: Facts, model: Model) -> 
     """Raises ProjectionFailed, in one line, when the projection breaks a rule.
 
     Rules: inputs are rows of this history, in order, each shown at most once; every other row is covered or
-    announced; no cut separates a call from its result; the prompt being answered is shown once; a `Replay` goes to
-    its owner alone.
+    announced, and something is sent in its place; no cut separates a call from its result; the prompt being answered
+    is shown once; a `Replay` goes to its owner alone.
     """
     fault = _fault(projection, facts, model)
     if fault:
@@ -53,7 +53,16 @@ def _fault(projection: Projection, facts: Facts, model: Model) -> str | None:
             return f"an opaque item of {part.owner} would go to {model.owner or 'another model'}"
     parts = [part for part in inputs if isinstance(part, Rows) and len(part.range)]
     covers = [section.covers for section in projection.sections if section.covers is not None]
+    for section in projection.sections:
+        if section.covers is not None and len(section.covers) and not any(_says(part) for part in section.inputs):
+            return f"section {section.id} covers rows, but sends nothing in their place"
     return _range_fault(parts, covers, facts) or _prompt_fault(parts, facts)
+
+
+def _says(part: Input) -> bool:
+    if isinstance(part, Note):
+        return bool(part.text.strip() or part.images)
+    return isinstance(part, Replay) or len(part.range) > 0
 
 
 def _range_fault(parts: Sequence[Rows], covers: Sequence[RowRange], facts: Facts) -> str | None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import get_args
 
 from attrs import evolve
 
 from refold.prepare.context import View
 from refold.prepare.draw import Drawn
-from refold.prepare.listen import listen, say
+from refold.prepare.listen import listen, one_line, say
 from refold.prepare.request import Attempted, Desk
-from refold.prepare.work import Attempt, Bench, BoundWork, CompactWork, Planned
+from refold.prepare.work import Attempt, Bench, BoundWork, CompactWork, Planned, held
+from refold.registry.answers import checked
 from refold.registry.contributions import Extension
 from refold.sizing.estimate import row_tokens
 from refold.transcript.history import StoredHistory
-from refold.values.errors import CompactionFailed, RefoldError, SummaryRejected, Superseded, Vetoed
+from refold.values.errors import CompactionFailed, SummaryRejected, Superseded, Vetoed
 from refold.values.outcome import Applied, Blocked, Demand, Event, Nothing, Outcome
 from refold.values.rows import Row, RowRange, SourceRef
 
@@ -36,10 +38,10 @@ def attempt(desk: Desk, drawn: Drawn, demand: Demand, *, dry: bool = False) -> A
     under_way = Attempt(demand, dry)
     work = CompactWork(view, strategy, bench, drawn.elided, attempt=under_way)
     try:
-        outcome = _outcome(strategy.strategy.compact(work, demand), under_way)
+        outcome = _outcome(strategy.strategy.compact(work, demand), view.history.range, under_way)
     except Planned as planned:
-        return Attempted(Nothing(str(planned)), drawn.size, under_way.begun)
-    except Exception as error:
+        return Attempted(Nothing(str(planned)), drawn.size, under_way.named)
+    except (Exception, SystemExit) as error:
         outcome = _failed(strategy.id, error, under_way)
     if isinstance(outcome, Applied):
         view.reader.renew()
@@ -47,14 +49,21 @@ def attempt(desk: Desk, drawn: Drawn, demand: Demand, *, dry: bool = False) -> A
     return Attempted(outcome, drawn.size)
 
 
-def _outcome(outcome: Outcome, under_way: Attempt) -> Outcome:
-    if isinstance(outcome, Applied) and not under_way.committed:
-        raise CompactionFailed("it says that it compacted, but committed nothing")
-    return outcome
+def _outcome(answer: object, history: RowRange, under_way: Attempt) -> Outcome:
+    """What the strategy answered, held against what it did."""
+    outcome: Outcome = checked(answer, *get_args(Outcome))
+    if isinstance(outcome, Applied):
+        if not under_way.committed:
+            raise CompactionFailed("it says that it compacted, but committed nothing")
+        held(outcome.covers, history)
+        return evolve(outcome, note=one_line(outcome.note))
+    if under_way.committed:
+        raise CompactionFailed(f"it committed, then said: {one_line(outcome.reason)}")
+    return evolve(outcome, reason=one_line(outcome.reason))
 
 
-def _failed(strategy: str, error: Exception, under_way: Attempt) -> Outcome:
-    words = str(error) if isinstance(error, RefoldError) else say(error)
+def _failed(strategy: str, error: BaseException, under_way: Attempt) -> Outcome:
+    words = say(error)
     if under_way.committed and under_way.begun is not None:
         return Applied(under_way.begun, note=f"stopped early: {words}")
     if isinstance(error, SummaryRejected) and error.reason == "not_smaller" and under_way.demand.kind == "manual":

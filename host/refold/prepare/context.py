@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from attrs import define, evolve, frozen
 
+from refold.prepare.listen import listen
 from refold.prepare.measure import RequestSizing
 from refold.prepare.prior import compose
+from refold.registry.answers import checked_all
 from refold.registry.composition import Composition
 from refold.registry.contributions import Extension
 from refold.transcript import requests, search
@@ -31,7 +34,7 @@ class View:
     """One session in one read snapshot, as the host sees it.
 
     `compactions` counts those applied so far. `traits` are those of the host app's own tools, `booked` is the model's
-    name in the record of requests.
+    name in the record of requests. `notices` collects what people should be told.
     """
 
     reader: Reader
@@ -44,18 +47,17 @@ class View:
     sizing: RequestSizing
     traits: dict[str, ToolTraits]
     booked: str
+    notices: list[str]
 
     def folds(self, history: History, but: str | None = None) -> Prior:
         """The stored folds of every enabled fold plugin, those owned by `but` left out, and the rest."""
-        offers = [each for each in self.composition.extensions if each.fold_plugin and each.fold_plugin.owner != but]
-        return compose(history, [self._listing(each) for each in offers])
+        offers = [each for each in self.composition.extensions if each.fold_plugin]
+        return compose(history, [partial(self._listing, each, but) for each in offers])
 
-    def _listing(self, extension: Extension) -> Callable[[History], Sequence[Fold]]:
-        def folds(history: History) -> Sequence[Fold]:
-            plugin = extension.fold_plugin
-            return plugin.folds(BoundContext(self, extension), history) if plugin else ()
-
-        return folds
+    def _listing(self, extension: Extension, but: str | None, history: History) -> Sequence[Fold]:
+        """One that fails lists none: it is told here, and the strategy that asks goes on."""
+        call = partial(listed_folds, BoundContext(self, extension), history, but)
+        return listen(self.notices, extension.id, "folds", call) or ()
 
 
 @define(eq=False)
@@ -120,6 +122,21 @@ class BoundContext:
     def delegate(self, id: str) -> Delegate | None:
         other = next((each for each in self.view.composition.installed if each.id == id and each.strategy), None)
         return Projecting(BoundContext(self.view, other)) if other else None
+
+
+def listed_folds(context: BoundContext, history: History, but: str | None = None) -> tuple[Fold, ...]:
+    """The folds that an extension's fold plugin lists; none if they are owned by `but`.
+
+    Raises TypeError or ValueError when they are no folds that could stand for rows, and whatever the plugin raises.
+    """
+    plugin = context.extension.fold_plugin
+    if plugin is None or plugin.owner == but:
+        return ()
+    folds = checked_all(plugin.folds(context, history), Fold)
+    blank = next((fold for fold in folds if not fold.text.strip()), None)
+    if blank is not None:
+        raise ValueError(f"fold {blank.id} holds no text")
+    return folds
 
 
 @frozen(eq=False)

@@ -18,6 +18,7 @@ from refold.prepare.messages import Sourced
 from refold.prepare.reduce import reduced, with_elisions
 from refold.prepare.request import Ask, Check, Desk
 from refold.prepare.window import resolve_window
+from refold.registry.answers import checked, checked_all, checked_map
 from refold.registry.composition import Composition
 from refold.registry.contributions import Extension
 from refold.sizing.sizer import Sizer
@@ -26,7 +27,7 @@ from refold.transcript.database import Reader
 from refold.transcript.history import StoredHistory
 from refold.transcript.rows import newest_seq
 from refold.values.contexts import Context
-from refold.values.errors import ProjectionFailed, RefoldError
+from refold.values.errors import ProjectionFailed
 from refold.values.inputs import Observation, Projection, Rows, Section
 from refold.values.messages import Request, ToolSpec
 from refold.values.rows import Row, RowRange, SourceRef
@@ -74,8 +75,9 @@ def open_view(desk: Desk, ask: Ask, reader: Reader) -> tuple[View, Pinned]:
         sizing=sizing,
         traits=dict(ask.traits),
         booked=ask.booked or ask.model.id,
+        notices=desk.notices,
     )
-    blocks = [block for each in desk.composition.extensions for block in _blocks(desk, view, each) or ()]
+    blocks = [block for each in desk.composition.extensions for block in _blocks(desk, view, each)]
     stored = load(state.head(reader, session.id))
     system = ask.system if ask.system is not None else stored.current.system if stored else ""
     pinned = pin(stored, Head(system, tuple(blocks)), session.compactions, upto)
@@ -159,11 +161,10 @@ def _project(view: View) -> Projection:
     if strategy is None or strategy.strategy is None:
         return _whole(view)
     try:
-        return strategy.strategy.project(BoundContext(view, strategy))
-    except Exception as error:
-        words = str(error) if isinstance(error, RefoldError) else say(error)
+        return checked(strategy.strategy.project(BoundContext(view, strategy)), Projection)
+    except (Exception, SystemExit) as error:
         raise ProjectionFailed(
-            f"strategy {strategy.id}: {words}; nothing was sent and the transcript is untouched. "
+            f"strategy {strategy.id}: {say(error)}; nothing was sent and the transcript is untouched. "
             "Select another strategy with 'refold extensions enable NAME'"
         ) from error
 
@@ -193,7 +194,8 @@ def _ask_reducer(
 ) -> Mapping[SourceRef, str]:
     def call() -> Mapping[SourceRef, str]:
         assert extension.reducer is not None
-        return extension.reducer.reduce(BoundContext(view, extension), rows, before, ask.refused_in_turn)
+        answer = extension.reducer.reduce(BoundContext(view, extension), rows, before, ask.refused_in_turn)
+        return checked_map(answer, SourceRef, str)
 
     return listen(desk.notices, extension.id, "reduce", call) or {}
 
@@ -201,11 +203,11 @@ def _ask_reducer(
 def _blocks(desk: Desk, view: View, extension: Extension) -> Sequence[ContextBlock]:
     if not extension.gives("context_blocks"):
         return ()
-    context = BoundContext(view, extension)
-    return (
-        listen(desk.notices, extension.id, "context_blocks", lambda: extension.hook.context_blocks(context=context))
-        or ()
-    )
+
+    def call() -> Sequence[ContextBlock]:
+        return checked_all(extension.hook.context_blocks(context=BoundContext(view, extension)), ContextBlock)
+
+    return listen(desk.notices, extension.id, "context_blocks", call) or ()
 
 
 def shown_rows(view: View, sections: Sequence[Section]) -> list[Row]:

@@ -14,13 +14,14 @@ Provider = Callable[[History], Sequence[Fold]]
 def compose(history: History, providers: Sequence[Provider]) -> Prior:
     """Asks each provider, in registry order, for folds of what the ones before it left.
 
-    A provider's folds are kept only when the first starts where that history starts and none leaves a hole.
+    A provider's folds are kept only when the first starts where that history starts, none leaves a hole, and no fold
+    is named (owner, id) like another.
     """
     folds: tuple[Fold, ...] = ()
     rest = history
     for provider in providers:
         offered = provider(rest)
-        if _connected(offered, rest):
+        if _connected(offered, rest) and _distinct((*folds, *offered)):
             folds += tuple(offered)
             rest = _rest(history, offered[-1].covers.upto)
     return Prior(folds, rest)
@@ -28,7 +29,7 @@ def compose(history: History, providers: Sequence[Provider]) -> Prior:
 
 def _connected(folds: Sequence[Fold], history: History) -> bool:
     """Whether the folds cover a range from the first row of the history on, each reaching further than the last."""
-    if not folds or folds[0].covers.after > history.range.after:
+    if not folds or folds[0].covers.after != history.range.after:
         return False
     reached = history.range.after
     for fold in folds:
@@ -37,6 +38,10 @@ def _connected(folds: Sequence[Fold], history: History) -> bool:
             return False
         reached = covers.upto
     return reached <= history.range.upto
+
+
+def _distinct(folds: Sequence[Fold]) -> bool:
+    return len({(fold.owner, fold.id) for fold in folds}) == len(folds)
 
 
 def _rest(history: History, covered: int) -> History:

@@ -9,7 +9,8 @@ from typing import Protocol
 from attrs import define, field, frozen
 
 from refold.prepare.context import BoundContext, View
-from refold.prepare.listen import listen
+from refold.prepare.listen import listen, one_line
+from refold.registry.answers import checked
 from refold.registry.contributions import Extension
 from refold.transcript import compactions, sessions, state
 from refold.transcript.database import Database
@@ -52,20 +53,19 @@ class Bench:
 class Attempt:
     """One compaction under way.
 
-    `begun` are the rows that `begin` named, `committed` says that a commit succeeded. A `dry` attempt ends at
-    `begin`.
+    `named` are the rows that `begin` was called with, `begun` the same once every hook agreed: nothing is summarized
+    or committed before. A `dry` attempt ends at `begin`. `committed` says that a commit succeeded.
     """
 
     demand: Demand
     dry: bool = False
+    named: RowRange | None = None
     begun: RowRange | None = None
     committed: bool = False
 
 
-class Planned(Vetoed):
-    """A dry run came to `begin`."""
-
-    code = "planned"
+class Planned(BaseException):
+    """A dry run came to `begin` and ends there; no strategy takes it for a failure that it could work around."""
 
 
 @define(eq=False)
@@ -87,6 +87,8 @@ class BoundWork(BoundContext):
         instructions: str = "",
         limit: int | None = None,
     ) -> Summary:
+        if self.bench.database.writing:
+            raise RuntimeError("summarize inside commit would hold the database while a model is asked")
         return self.bench.summarize(
             [each for part in material for each in self._rows(part)],
             previous=previous,
@@ -130,14 +132,14 @@ class BoundWork(BoundContext):
 
 @define(eq=False)
 class CompactWork(BoundWork):
-    """`Work` inside `compact`: it begins once, and its first commit counts the compaction."""
+    """`Work` inside `compact`: it begins once, with everybody's consent, and its first commit counts the compaction."""
 
     attempt: Attempt = field(kw_only=True)
 
     def begin(self, rows: RowRange) -> None:
-        if self.attempt.begun is not None:
+        if self.attempt.named is not None:
             raise RuntimeError("begin was called twice in one compaction")
-        self.attempt.begun = rows
+        self.attempt.named = held(checked(rows, RowRange), self.history.range)
         if self.attempt.dry:
             raise Planned(f"rows {rows.after + 1}-{rows.upto} would be folded")
         event = Event(self.attempt.demand, self.strategy or "", rows)
@@ -145,11 +147,22 @@ class CompactWork(BoundWork):
             reason = listen(self.bench.notices, each.id, "pre_compact", partial(_veto, self.view, each, event))
             if reason:
                 raise Vetoed(f"{each.id} refused the compaction: {reason}")
+        self.attempt.begun = rows
         self.bench.started(self.attempt.demand)
 
+    def summarize(
+        self,
+        *material: RowRange | Fold | str,
+        previous: str = "",
+        context: str = "",
+        instructions: str = "",
+        limit: int | None = None,
+    ) -> Summary:
+        self._has_begun("summarize")
+        return super().summarize(*material, previous=previous, context=context, instructions=instructions, limit=limit)
+
     def commit(self, write: Callable[[Writer], object]) -> None:
-        if self.attempt.begun is None:
-            raise RuntimeError("commit before begin")
+        self._has_begun("commit")
         super().commit(write)
         self.attempt.committed = True
 
@@ -158,11 +171,23 @@ class CompactWork(BoundWork):
         if rows is not None and not self.attempt.committed:
             compactions.record(writer, self.session, self.strategy or "", self.attempt.demand.kind, rows)
 
+    def _has_begun(self, what: str) -> None:
+        if self.attempt.begun is None:
+            refused = self.attempt.named is not None
+            raise RuntimeError(f"{what} though begin was refused" if refused else f"{what} before begin")
+
     def delegate(self, id: str) -> Delegate | None:
         other = next((each for each in self.view.composition.installed if each.id == id and each.strategy), None)
         if other is None:
             return None
         return Compacting(CompactWork(self.view, other, self.bench, self.elided, attempt=self.attempt))
+
+
+def held(rows: RowRange, whole: RowRange) -> RowRange:
+    """The rows, if a history of the range `whole` holds them. Raises ValueError."""
+    if rows.session != whole.session or not whole.after <= rows.after <= rows.upto <= whole.upto:
+        raise ValueError(f"rows {rows.after + 1}-{rows.upto} of {rows.session} are not in this history")
+    return rows
 
 
 @frozen(eq=False)
@@ -183,8 +208,8 @@ class Compacting:
 
 
 def _veto(view: View, extension: Extension, event: Event) -> str | None:
-    reason: str | None = extension.hook.pre_compact(context=BoundContext(view, extension), event=event)
-    return reason
+    reason = extension.hook.pre_compact(context=BoundContext(view, extension), event=event)
+    return None if reason is None else one_line(checked(reason, str))
 
 
 @define(eq=False)

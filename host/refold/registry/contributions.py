@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import pluggy
@@ -15,8 +15,9 @@ from refold.registry import settings
 from refold.registry.selection import Installed
 from refold.registry.words import HOST_COMMANDS, HOST_TOOLS, is_store
 from refold.values.contexts import CompactionStrategy, FoldPlugin, Reducer
+from refold.values.json_text import json_bytes
 from refold.values.manifest import Manifest
-from refold.values.tools import Command, Importer, Tool
+from refold.values.tools import Command, Importer, Tool, ToolTraits
 
 T = TypeVar("T")
 
@@ -107,6 +108,9 @@ def contributed(id: str, version: str, distribution: str, hook: pluggy.HookRelay
     tools = _several(hook.tools, Tool)
     commands = _several(hook.commands, Command)
     importers = _several(hook.importers, Importer)
+    offered: list[Tool | Command | Importer] = [*tools, *commands, *importers]
+    for each in offered:
+        _check_fields(each)
     _check_names(manifest, tools, commands, importers)
     given = {
         "strategy": strategy,
@@ -156,6 +160,25 @@ def _several(hook: Callable[[], Any], cls: type[T]) -> tuple[T, ...]:
         if not isinstance(each, cls):
             raise Faulty(f"{_name(hook)}() returned a {type(each).__name__} among its items, not {cls.__name__}")
     return tuple(answer)
+
+
+def _check_fields(item: Tool | Command | Importer) -> None:
+    """What is told to models and people must be texts, and every schema one that JSON can hold."""
+    names = ("format",) if isinstance(item, Importer) else ("name", "description", "summary")
+    what = type(item).__name__
+    for name in names:
+        if not isinstance(text := getattr(item, name, ""), str):
+            raise Faulty(f"gives a {what} whose {name} is {type(text).__name__}, not a text")
+    if isinstance(item, Importer):
+        return
+    if not isinstance(item.parameters, Mapping):
+        raise Faulty(f"gives the {what} {item.name}, whose parameters are {type(item.parameters).__name__}, no mapping")
+    try:
+        json_bytes(item.parameters)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Faulty(f"gives the {what} {item.name}, whose parameters are no JSON ({words(error)})") from error
+    if isinstance(item, Tool) and not isinstance(item.traits, ToolTraits):
+        raise Faulty(f"gives the {what} {item.name}, whose traits are {type(item.traits).__name__}, not ToolTraits")
 
 
 def _check_names(

@@ -57,8 +57,9 @@ class Hooks:
 
         Run once each, for every healthy installed extension, on or off. Every table's name begins with the store
         name, and one with session data has `session TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE`.
-        Never change a script that was released: append one. A script that fails is rolled back and switches the
-        extension off.
+        A reference to another table of the store says `ON DELETE CASCADE` or `SET NULL`, and triggers touch the
+        store's tables alone: the host deletes a session by itself. Never change a script that was released: append
+        one. A script that fails, or leaves other tables behind, is rolled back and switches the extension off.
 
         Example:
 

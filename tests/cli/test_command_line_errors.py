@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import click
 import pytest
 from refold import Host
 from refold.cli import main as entry
@@ -167,3 +168,18 @@ def test_a_closed_session_named_in_two_homes_is_looked_up_in_the_one_given(in_ta
         host.new("talk", title="the other one")
     (listed,) = in_talk("sessions", "--home", tmp_path / "second", "--json").document["sessions"]
     assert listed["title"] == "the other one"
+
+
+def test_a_command_that_calls_sys_exit_is_an_error_that_is_said(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @click.command()
+    @click.option("--json", is_flag=True)
+    def leaving(json: bool) -> None:
+        sys.exit(3)
+
+    monkeypatch.setattr(entry.root, "get_command", lambda context, name: leaving)
+    assert entry.run(["sessions", "--json"]) == 1
+    out, err = capfd.readouterr()
+    assert "sys.exit(3) inside a command" in json.loads(out)["error"]["message"]
+    assert err.startswith("refold: error: ")

@@ -65,6 +65,16 @@ ILLEGAL = {
         facts(),
         "would go to acme",
     ),
+    "a blank note for rows": (
+        view(Section("n", "n", "summary", (Note(" "),), span(0, 4)), tail(4, 9)),
+        facts(),
+        "section n covers rows, but sends nothing in their place",
+    ),
+    "nothing for rows": (
+        view(Section("n", "n", "summary", (), span(0, 4)), tail(4, 9)),
+        facts(),
+        "section n covers rows, but sends nothing in their place",
+    ),
     "two sections with one id": (view(fold(0, 3), fold(3, 4), tail(4, 9)), facts(), "two sections have one id (fold)"),
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from refold import Applied, Blocked, CompactionFailed, Host, ProjectionFailed, Session
+from refold import Applied, Blocked, CompactionFailed, Host, Image, ProjectionFailed, RefoldError, Session
 
 Install = Callable[..., str]
 Talk = Callable[..., None]
@@ -247,3 +247,15 @@ def test_a_veto_is_told_on_one_line(install: Install, home: Path, talk: Talk) ->
         attempted = opened(host, talk, choose=True).compact(WINDOW).attempted
         assert attempted is not None
         assert attempted.outcome == Blocked("veto", "no refused the compaction: not now")
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [("return 'text'", "is str, not bytes"), ("raise SystemExit(9)", "SystemExit: 9"), ("1 / 0", "ZeroDivisionError")],
+)
+def test_a_picture_that_cannot_be_made_is_said_in_one_line(
+    body: str, words: str, install: Install, home: Path, talk: Talk
+) -> None:
+    install("odd", f"@hookimpl\ndef image_bytes(context, image): {body}")
+    with Host(home) as host, pytest.raises(RefoldError, match=f"odd could not make the picture k .*{words}"):
+        opened(host, talk).image_bytes(Image("k", "image/png", 2, 2, owner="odd"))

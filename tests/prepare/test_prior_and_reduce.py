@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import pytest
-from attrs import frozen
+from attrs import evolve, frozen
 from refold import (
     ContextBlock,
     Cut,
@@ -88,6 +88,13 @@ COMPOSED = {
     "the second provider may not start behind the rest": ([[fold(0, 4)], [fold(8, 12)]], ["0-4"], 4),
     "everything covered leaves nothing": ([[fold(0, 12)]], ["0-12"], 12),
     "a fold beyond the history is left out": ([[fold(0, 13)]], [], 0),
+    "a provider that starts before the first row is left out": ([[fold(-5, 4)]], [], 0),
+    "two folds of one name are left out": ([[evolve(fold(0, 4), id="x"), evolve(fold(4, 8), id="x")]], [], 0),
+    "the second provider may not name a fold like the first": (
+        [[evolve(fold(0, 4), id="x")], [evolve(fold(4, 8), id="x")]],
+        ["x"],
+        4,
+    ),
     "a fold that goes no further is left out": ([[fold(0, 4), fold(0, 4)]], [], 0),
 }
 

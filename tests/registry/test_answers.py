@@ -89,7 +89,7 @@ def test_items_may_come_from_a_list_or_a_generator_and_each_is_checked() -> None
 
 def test_one_of_several_classes_is_enough() -> None:
     assert checked(Nothing("x"), Applied, Nothing, Blocked) == Nothing("x")
-    with pytest.raises(TypeError, match="Applied.covers is NoneType, not RowRange"):
+    with pytest.raises(TypeError, match=r"Applied\.covers is NoneType, not RowRange"):
         checked(Applied(None), Applied, Nothing, Blocked)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="is str, not Applied or Nothing or Blocked"):
         checked("x", Applied, Nothing, Blocked)

@@ -54,6 +54,18 @@ BROKEN = {
         "compaction_strategy() returned object, which has no project and no compact",
     ),
     "no tool": (source("bad", "@hookimpl\ndef tools(): return ['look']"), "a str among its items, not Tool"),
+    "no schema": (
+        source("bad", "@hookimpl\ndef tools(): return [Tool('look', '', None, None)]"),
+        "gives the Tool look, whose parameters are NoneType, no mapping",
+    ),
+    "no JSON": (
+        source("bad", "@hookimpl\ndef tools(): return [Tool('look', '', {'a': object()}, None)]"),
+        "gives the Tool look, whose parameters are no JSON",
+    ),
+    "no words": (
+        source("bad", "@hookimpl\ndef commands(): return [Command(None, '', {}, None)]"),
+        "gives a Command whose name is NoneType, not a text",
+    ),
     "host word": (
         source("bad", "@hookimpl\ndef commands(): return [Command('fork now', '', {}, None)]"),
         "gives the command fork now, but fork is a command of the host",

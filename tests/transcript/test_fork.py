@@ -194,3 +194,11 @@ def test_extensions_copy_their_state_and_a_raise_costs_one_its_own(talk):
     with talk.read() as reader:
         assert reader.all("SELECT session, seq FROM good ORDER BY session, seq") == [("b", 2), ("s", 2), ("s", 6)]
         assert reader.all("SELECT session, seq FROM bad") == [("s", 2), ("s", 6)]
+
+
+def test_a_hook_that_leaves_costs_its_own_copy_alone_and_is_told_on_one_line(talk):
+    def leaving(fork):
+        raise SystemExit("a\nb")
+
+    report = fork(talk, "s", 3, "b", hooks=[ForkHook("odd", "odd", leaving)])
+    assert report.failures == (("odd", "SystemExit: a b"),)

@@ -6,18 +6,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from refold.prepare.context import View
+from refold.prepare.listen import say
 from refold.prepare.work import Bench, BoundWork, PictureWork
-from refold.values.errors import NotFound
+from refold.registry.answers import checked
+from refold.values.errors import NotFound, RefoldError
 from refold.values.rows import Image
 
 
 def picture(view: View, bench: Bench, image: Image) -> bytes:
-    """The bytes of a picture that an extension makes. Raises NotFound."""
+    """The bytes of a picture that an extension makes. Raises NotFound, RefoldError when the extension fails."""
     extension = view.composition.extension(image.owner or "")
-    made: bytes | None = extension.hook.image_bytes(context=PictureWork(view, extension, bench), image=image)
-    if made is None:
+    try:
+        made = extension.hook.image_bytes(context=PictureWork(view, extension, bench), image=image)
+        found = None if made is None else checked(made, bytes)
+    except (Exception, SystemExit) as error:
+        raise RefoldError(f"{image.owner} could not make the picture {image.key} ({say(error)})") from error
+    if found is None:
         raise NotFound(f"{image.owner} has no picture {image.key}")
-    return made
+    return found
 
 
 def run(view: View, bench: Bench, command: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -20,7 +20,8 @@ def _listed(words: str) -> frozenset[str]:
 
 
 _NUMBER = (
-    r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty"
+    r"(?:(?<![a-z_])\d|\b(?:eur|usd|chf|gbp)\d|\b(?:one(?! or more)"
+    r"|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty"
     r"|fifty|sixty"
     r"|ninety|hundred|thousand|million|dozen|half|single|zero|couple)\b)"
 )
@@ -107,8 +108,8 @@ ORDER = either(
     r"\b(?:remember|bear in mind|keep in mind|don'?t forget|note that|please note|important)\b",
     r"\b(?:untouched|unchanged|intact|as[- ]is|backwards?[- ]compatible|out of scope|in scope|leave out|skip"
     r"|stop)\b",
-    r"\b(?:supposed to|belongs?|essential|crucial|vital|critical|imperative|no-go|stays? (?:out|away|in|as)"
-    r"|responsible for)\b",
+    r"\b(?:supposed to|belongs?|essential|crucial|vital|critical|imperative|no-go"
+    r"|stays? (?:exactly )?(?:out|away|in|as)|responsible for)\b",
     r"\b(?:goes|go|are|is) (?:in|into|under|through|stored|kept|written|named|signed)\b",
     r", (?:and )?not \w+",
     r"\b(?:keine?|nicht|bitte|darf(?:st)?|sollst|musst|muss|ne .{1,30} pas|il faut|no (?:debes|uses|toques)"
@@ -117,7 +118,7 @@ ORDER = either(
 )
 
 PERMISSION = either(
-    r"\b(?:(?:you|we|i|they|everyone)(?:'re| are)? (?:may|can|could|are (?:now )?allowed|are free"
+    r"\b(?:(?<!if )(?:you|we|everyone|everybody)(?:'re| are)? (?:may|can|could|are (?:now )?allowed|are free"
     r"|allowed)(?: \w+)? (?!see|find|look|read|tell|imagine))",
     r"\b(?:is|are|'s) (?:now |again |also )?(?:fine|ok(?:ay)?|allowed|permitted|acceptable|alright|possible"
     r"|welcome)\b",
@@ -191,8 +192,8 @@ AIM = either(
     r"|here|after|aiming|going) (?:to|for|at|a|an|on)?\b",
     r"\b(?:the|our|your|my|this) (?:task|job|assignment|project|plan|idea|whole point|point"
     r"|overall \w+) (?:here )?(?:is|was|will be)\b",
-    r"\b(?:i|we|i'd|we'd)(?: would)?(?: really| just| ultimately| eventually| only| do)* (?:want|need|like|hope"
-    r"|intend|plan|have) (?:to|you to|a|an|the)\b",
+    r"\b(?:i|we|i'd|we'd)(?: would)?(?: really| just| ultimately| eventually| only| do)* (?:(?:want|need|like|hope"
+    r"|intend|plan) (?:to|you to|a|an|the)|have to)\b",
     r"\b(?:ultimately|in the end|at the end of (?:this|all this|the day)|success (?:means|is|looks)|done when"
     r"|we'?ll be done|finish line)\b",
     r"\b(?:help me|what (?:i|we)(?:'m| am|'re| are)? (?:after|want|need|really want)|all this is (?:for|about)"
@@ -240,10 +241,15 @@ PROGRESS = either(
 TO_REMEMBER = either(
     r"\b(?:remember|for (?:the record|reference|later|your (?:information|reference))|fyi|note(?: down)?:?"
     r"|keep (?:in mind|this|a note)|write (?:this|that|it) down|you'?ll need|here'?s|here is|this is the"
-    r"|reference|exact(?:ly)?|verbatim|merke?|notiere)\b"
+    r"|verbatim|merke?|notiere)\b"
 )
 
 SCOPE = either(r"\b(?:all|every|each|any|everywhere|whole|entire|everything|always|both|default)\b")
+
+FETCH = Lazy(
+    r"^(?:(?:ok(?:ay)?|alright|and|so|now|then|please|first|next|can you|could you)[,.!]* )*(?:read|open|grep|rerun) "
+)
+"""What asks for the next move whatever else the sentence says."""
 
 REQUEST = Lazy(
     r"^(?:please|can|could|would|will|kindly|pls|and|also|so|then|ok(?:ay)?|hey|hi|oh|well|now|first|next"

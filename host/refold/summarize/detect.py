@@ -12,9 +12,9 @@ from refold.summarize import cues
 from refold.summarize.cues import Kind
 from refold.summarize.lazy import Lazy
 from refold.summarize.sentences import sentences
-from refold.summarize.shapes import MEASURE, directive, momentary, past, reports
-from refold.summarize.standing import Item
-from refold.summarize.words import sense
+from refold.summarize.shapes import MEASURE, directive, momentary, near_by, opinion, passing, past, reports
+from refold.summarize.standing import KINDS, Item
+from refold.summarize.words import sense, spoken
 
 CODE = Lazy(
     r"`[^`\n]{2,80}`|\"[^\"\n]{3,80}\"|“[^”\n]{3,80}”|«[^»\n]{3,80}»"
@@ -33,6 +33,14 @@ _ASKS_TO = Lazy(
     r"|pourrais|puedes)",
     re.IGNORECASE,
 )
+_CLAUSE = Lazy(
+    r"(?:[:,;–—]|\b(?:and|or)\b) (?:and )?(?:where|what|why|how|which|who|when|whether|is|are|was|were|does|did|has"
+    r"|do (?:we|i|you|they|the)|can (?:we|i|it|they|this|that)|should (?:we|i|it)|must (?:we|i|it))\b",
+    re.IGNORECASE,
+)
+_LABEL = Lazy(rf"^[*_]{{0,2}}({'|'.join(KINDS)})s?[*_]{{0,2}}\s?[:：][*_]{{0,2}}\s+(?=\S)", re.IGNORECASE)
+"""The name of a kind in front of a sentence: it is what the line is called anyway."""
+
 _JOIN = Lazy(r",? (?:and|but|also|plus|und|aber|et|mais|y|pero)(?: also| then| please)? ", re.IGNORECASE)
 _SMALL = Lazy(
     r"^(?:ok(?:ay)?|yes|no|yep|nope|thanks?(?: you)?|great|nice|wow|good|cool|perfect|continue"
@@ -44,6 +52,10 @@ _IS = Lazy(
     r"|number)\b|[:=]",
     re.I,
 )
+
+
+_PATH = Lazy(r"\.[a-z]{1,4}\W*$|^\W*[~.]?/", re.IGNORECASE)
+_TOLD = Lazy(r"(?<![\w./@-])[^\W\d_]{2,}(?![\w/-]|\.\w)")
 
 
 @frozen
@@ -60,16 +72,31 @@ def said(text: str, opening: bool = False) -> Iterator[Item]:
     `opening`: the text opens the session, so that its first order, else its first statement, is the goal unless it
     names one.
     """
-    items = [
-        Item(judged.kind, _with_heading(sentence.heading, part))
-        for sentence in sentences(text)
-        for part in _parts(sentence.text)
-        if (judged := _in_list(judge(part), sentence.heading)) is not None
-    ]
-    if opening and items and all(item.kind != "goal" for item in items):
-        first = next((item for item in items if directive(item.text.lower())), items[0])
-        items = [evolve(item, kind="goal") if item is first else item for item in items]
+    items = list(_items(text))
+    if opening and all(item.kind != "goal" for item in items):
+        first = _first_order(text) or next(iter(items), None)
+        if first is not None and all(item.key != first.key for item in items):
+            items.insert(0, first)
+        items = [evolve(item, kind="goal") if first and item.key == first.key else item for item in items]
     yield from items
+
+
+def _items(text: str) -> Iterator[Item]:
+    for sentence in sentences(text):
+        if label := _LABEL.match(sentence.text):
+            kind = next(kind for kind in KINDS if kind == label[1].lower())
+            yield Item(kind, sentence.text[label.end() :])
+            continue
+        for part in _parts(sentence.text):
+            judged = _in_list(judge(part), sentence.heading)
+            if judged is not None:
+                yield Item(judged.kind, _with_heading(sentence.heading, part))
+
+
+def _first_order(text: str) -> Item | None:
+    """The first sentence that orders something, whether or not it sets anything beyond the moment."""
+    parts = (part for sentence in sentences(text) for part in _parts(sentence.text))
+    return next((Item("goal", part) for part in parts if directive(part.lower())), None)
 
 
 def _parts(sentence: str) -> list[str]:
@@ -114,55 +141,91 @@ def judge(text: str) -> Judged | None:
     low = text.lower()
     if (len(words) < 2 and len(text) < 6) or _SMALL.match(low):
         return None
-    if _QUESTION.search(text) and not _ASKS_TO.search(low):
-        return None
+    if _QUESTION.search(text):
+        return _asked(text, low)
     if reports(low):
         return _remembered(text)
+    judged = _stated(text, low, len(words))
+    if judged is not None and judged.strength < 3 and text.endswith((":", "：")):
+        return None  # the line above a list or a paste
+    return judged
+
+
+def _asked(text: str, low: str) -> Judged | None:
+    """A question sets nothing; an order put as one does: "Could you always answer in German?"."""
+    if not _ASKS_TO.search(low):
+        return None
+    clause = _CLAUSE.search(text)
+    order = text[: clause.start()] if clause else text.rstrip("?？ ")
+    judged = _stated(order, order.lower(), len(order.split()))
+    if judged is not None and judged.strength == 3:
+        return judged
+    return None if clause or judged is None else Judged("note", 1)
+
+
+def _stated(text: str, low: str, words: int) -> Judged | None:
+    """What a sentence sets that is neither a question nor a report."""
     if cues.NUMBER_OR_DAY.search(low) and cues.BOUND.search(low):
         return Judged("limit", 3)
     if cues.NAMED.search(low):
         return Judged("preference", 3)
-    if cues.RETRACTION.search(low) or cues.PERMISSION.search(low):
+    fetches = cues.FETCH.search(low) is not None
+    if cues.PERMISSION.search(low) and not (fetches or momentary(low) or opinion(low)):
         return Judged("rule", 2)
-    if cues.LIKING.search(low) and (cues.ABSOLUTE.search(low) or directive(low) or cues.SPEAKER.search(low)):
+    if (
+        cues.LIKING.search(low)
+        and not fetches
+        and (cues.ABSOLUTE.search(low) or directive(low) or cues.SPEAKER.search(low))
+    ):
         return Judged("preference", 3)
     if cues.AIM_NAMED.search(low) and cues.AIM.search(low) and not cues.FORBIDS.search(low):
         return Judged("goal", 3)
     if cues.ABSOLUTE.search(low):
         return Judged("rule", 3)
-    if cues.FORBIDS.search(low) and not momentary(low) and len(words) <= 30:
+    if cues.FORBIDS.search(low) and not momentary(low) and words <= 30:
         return Judged("rule", 3)
-    if momentary(low):
-        return _remembered(text) or Judged("note", 1)
-    if _QUESTION.search(text):
-        return _remembered(text) or Judged("note", 1)
-    if cues.AIM.search(low) and not cues.ORDER.search(low):
+    if cues.TO_REMEMBER.search(low) and CODE.search(text):
+        return _remembered(text)
+    if momentary(low) or opinion(low):
+        return Judged("note", 1)
+    if cues.AIM.search(low) and not cues.ORDER.search(low) and not near_by(low):
         return Judged("goal", 3 if cues.AIM_NAMED.search(low) else 2)
     if MEASURE.search(low) and not past(low) and (directive(low) or not CODE.search(text)):
         return Judged("limit", 2)
     if cues.DECIDED.search(low):
         return Judged("decision", 2)
-    if cues.ORDER.search(low):
+    if cues.ORDER.search(low) and not passing(low):
         return Judged("rule", 2)
     if cues.PROGRESS.search(low):
         return Judged("state", 2)
     if cues.LEANING.search(low):
         return Judged("preference", 2)
-    if directive(low) and cues.SCOPE.search(low):
+    # A withdrawal becomes a rule where it meets what it withdraws.
+    if directive(low) and cues.SCOPE.search(low) and not passing(low) and not cues.RETRACTION.search(low):
         return Judged("rule", 2)
     return _remembered(text) or (Judged("note", 1) if _says_something(text) else None)
 
 
+@lru_cache(maxsize=8192)
+def exact(text: str) -> int:
+    """How many exact names a text has. A path is one too, but the account of the files has it, and there are many."""
+    return sum(_PATH.search(code) is None for code in CODE.findall(text))
+
+
 def _says_something(text: str) -> bool:
     """Whether a statement is more than thanks, a heading or a polite question."""
-    if text.endswith((":", "：")) or _QUESTION.search(text):
-        return False
     return len(text.split()) > 2 and bool(sense(text).topic) if text.isascii() else len(text) > 3
 
 
 def _remembered(text: str) -> Judged | None:
-    if CODE.search(text) and (_IS.search(text) or cues.TO_REMEMBER.search(text.lower())):
-        return Judged("fact", 2)
-    if cues.TO_REMEMBER.search(text.lower()) or CODE.search(text):
-        return Judged("fact", 1)
-    return None
+    """A fact: something exact, and words that say what it is."""
+    asked = cues.TO_REMEMBER.search(text.lower()) is not None
+    if CODE.search(text) is None:
+        return Judged("fact", 1) if asked else None
+    around = CODE.sub(" ", text)
+    tells = asked or _IS.search(around) is not None
+    names = len(_TOLD.findall(around)) < 2 or not (tells or spoken(around))
+    near = directive(text.lower()) or passing(text.lower())
+    if names or (near and not tells and not exact(text)):
+        return None
+    return Judged("fact", 2 if tells else 1)

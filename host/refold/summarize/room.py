@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
-
 from attrs import evolve
 
 from refold.sizing.estimate import tokens
-from refold.summarize.detect import CODE, judge
-from refold.summarize.lazy import Lazy
+from refold.summarize.detect import exact, judge
 from refold.summarize.shapes import generality
 from refold.summarize.standing import KEPT, Item, Standing
 
@@ -18,9 +14,6 @@ FIRM = 75
 
 LOOSE = 70
 """Percent that the part may take when lines that may fade (facts, decisions, the state, weak orders) are added."""
-
-_PATH = Lazy(r"\.[a-z]{1,4}\W*$|^\W*[~.]?/", re.IGNORECASE)
-# A path is exact too, but it is in the account of the files, and there are many.
 
 STATES = 4
 """Lines of the task's state: a newer state replaces the oldest."""
@@ -70,12 +63,7 @@ def _strength(item: Item) -> int:
 
 def _worth(item: Item) -> int:
     """What a line is worth that may fade: exact names, and how far it reaches beyond the moment."""
-    return min(4, 2 * _exact(item.text)) + (item.kind in ("decision", "state")) + _reach(item)
-
-
-@lru_cache(maxsize=8192)
-def _exact(text: str) -> int:
-    return sum(_PATH.search(code) is None for code in CODE.findall(text))
+    return min(4, 2 * exact(item.text)) + (item.kind in ("decision", "state")) + _reach(item)
 
 
 def _reach(item: Item) -> int:

@@ -48,6 +48,23 @@ _MOMENT = Lazy(
     r"|commit|revert|copy|kill|investigate|propose|compare|rerun|restart|start|go|do|see|search|retry|debug"
     r"|proceed|resume)\b",
 )
+_OPINION = Lazy(
+    r"^(?:(?:and|but|so+|hm+|well|ok(?:ay)?|yes|no|then|also|basically|alright|btw),? )*"
+    r"(?:i (?:\w+ )?(?:hope|guess|suppose|assume|wonder|have (?:a|the) (?:feeling|impression)|feel (?:like|as if))"
+    r"|iiuc\b|if (?:i|we|you|it|they) could\b"
+    r"|(?:it|this|that) (?:\w+ )?(?:feels?|looks?|seems?|sounds?) (?:like|as if|to)\b)"
+    r"|\b(?:i think|i guess|i suppose|imo|iiuc|afaik)\W*$",
+)
+_REPLY = Lazy(
+    r"^(?:(?:ok(?:ay)?|alright|yes|yeah|yep|no|nope|then|cool|great|sorry)\b[,.! ]*+)++"
+    r"(?!looks?\b|thanks?\b|good\b|nice\b|perfect\b|that\b|\W*$)"
+    r"|^(?:after|once|when) (?:you(?:'re| are)?|that(?:'s| is)?|this is) (?:\w+ )?(?:done|finished|through)\b",
+)
+_ONE = Lazy(r"\b(?:need|want|have|like) to \w+ (?:it|this|that|these|those|them)\b")
+_NEAR = Lazy(
+    r"^(?:please |then |also |just )*\w+ (?:it|them|that)\b"
+    r"|\b(?:(?<!all )(?<!of )this|these|those|here|above|now|again)\b"
+)
 _LASTS = Lazy(
     r"\b(?:every|each|all|any|always|never|only|before|after|when(?:ever)?|unless|until|if|with|without|first|must)\b",
 )
@@ -104,6 +121,24 @@ def past(text: str) -> bool:
 def momentary(text: str) -> bool:
     """Whether the sentence asks for the next move alone: read that file, run it again."""
     return _MOMENT.match(text) is not None and _LASTS.search(text) is None
+
+
+def opinion(text: str) -> bool:
+    """Whether somebody says what they think of things: it feels like, I have a feeling."""
+    return _OPINION.search(text) is not None
+
+
+def near_by(text: str) -> bool:
+    """Whether somebody wants something done to one thing that was just spoken of: we want to put it there."""
+    return _ONE.search(text) is not None
+
+
+def passing(text: str) -> bool:
+    """Whether the sentence belongs to this moment of a talk: it replies, thinks aloud, or asks for one thing about
+    what lies near by."""
+    if opinion(text) or momentary(text) or near_by(text) or _REPLY.search(text) is not None:
+        return True
+    return _NEAR.search(text) is not None and directive(text)
 
 
 @lru_cache(maxsize=8192)

@@ -144,6 +144,13 @@ class Sense:
     negative: bool
 
 
+def spoken(text: str) -> bool:
+    """Whether the text has a word of grammar, as a sentence has and a list of names has not; words of languages whose
+    grammar is not known here pass."""
+    plain = text.casefold()
+    return not plain.isascii() or any(word in _STOP for word in _WORD.findall(plain))
+
+
 def stem(word: str) -> str:
     """The word without its ending, so that deploys, deployed and deploying meet."""
     base = word.removesuffix("'s").removesuffix("’s")

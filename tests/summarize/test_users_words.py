@@ -109,10 +109,14 @@ def test_exact_names_alone_are_no_fact(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        ' Error: 400 {"type":"error","error":{"message":"messages.236: `tool_use`\n ids were found without results'
-        ' behind: toolu_019tYDrbz. Each\n `tool_use` block must have a result in the next\n message."},"id":"req_01"}',
-        "Error: ENOENT: no such file, open 'a/package.json'\n    at readFileSync (node:fs:443:20)\n"
-        "    at async run (node:internal/loader:547:26) {\n  errno: -2,\n  code: 'ENOENT',\n  path: 'a/package.json'\n}",
+        (
+            ' Error: 400 {"type":"error","error":{"message":"messages.236: `tool_use`\n ids were found without results'
+            ' behind: toolu_019tYDrbz. Each\n `tool_use` block must have a result in the next\n message."},"id":"req_01"}'
+        ),
+        (
+            "Error: ENOENT: no such file, open 'a/package.json'\n    at readFileSync (node:fs:443:20)\n"
+            "    at async run (node:internal/loader:547:26) {\n  errno: -2,\n  code: 'ENOENT',\n  path: 'a/b.json'\n}"
+        ),
         '{\n  "rule": "Never deploy",\n  "limit": 30\n}',
         'ids must always match."},"request_id":"req_011CVvAQ"}',
     ],

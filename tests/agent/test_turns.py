@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -195,10 +196,11 @@ def test_results_are_capped_when_they_are_produced_and_say_so(session: Session, 
 
 
 FAULTS = [
-    ("unknown", {"path": "a"}, "no tool is named 'unknown'; the tools are: compact_context, fails, guarded"),
+    ("unknown", {"path": "a"}, "no tool is named 'unknown'; the tools are: compact_context, fails, guarded, leaves"),
     ("read", '{"path": ', 'the arguments are no JSON object: {"path":'),
     ("read", "[1]", "the arguments are no JSON object: [1]"),
     ("fails", {}, "fails failed: no such file"),
+    ("leaves", {}, "leaves failed: SystemExit: 3"),
     ("guarded", {}, "[not executed: this call needs approval, and it was not given]"),
 ]
 
@@ -214,6 +216,7 @@ def test_a_call_that_goes_wrong_is_an_error_result_and_the_turn_goes_on(
     session.tools = (
         reader(),
         HostTool("fails", "Fails.", SCHEMA, fail),
+        HostTool("leaves", "Leaves.", SCHEMA, lambda given: sys.exit(3)),
         HostTool("guarded", "Asks first.", SCHEMA, lambda given: ran.append("ran") or "done", approval=True),
     )
     model.plays(Say("", (("c", name, arguments),)), Say("I see."))

@@ -111,7 +111,7 @@ def test_exact_names_alone_are_no_fact(text: str) -> None:
     [
         (
             ' Error: 400 {"type":"error","error":{"message":"messages.236: `tool_use`\n ids were found without results'
-            ' behind: toolu_019tYDrbz. Each\n `tool_use` block must have a result in the next\n message."},"id":"req_01"}'
+            ' behind: toolu_019tYDrbz. Each\n `tool_use` block must have a result in the next\n one."},"id":"req_01"}'
         ),
         (
             "Error: ENOENT: no such file, open 'a/package.json'\n    at readFileSync (node:fs:443:20)\n"

@@ -167,6 +167,8 @@ def faults_of_chat(body: dict[str, Any]) -> list[str]:
         elif waiting:
             faults.append(f"message {n}: {len(waiting)} calls have no result")
             waiting = []
+        if n and role == body["messages"][n - 1]["role"] != "tool":
+            faults.append(f"message {n}: the second of role {role} in a row")
         if role == "system" and n:
             faults.append(f"message {n}: a system message in the middle")
         if not message.get("tool_calls") and not (content if not isinstance(content, str) else content.strip()):

@@ -31,12 +31,35 @@ def step(*results: ResultMessage, text: str = "") -> list[Message]:
 def test_chat_pictures_of_results_ride_behind_all_results_of_their_step() -> None:
     results = [ResultMessage("a", "shot", "", images=(PNG,)), ResultMessage("b", "read", "text")]
     wire = encode("openai-chat", *step(*results), UserMessage("next"))
-    assert [message["role"] for message in wire["messages"]] == ["assistant", "tool", "tool", "user", "user"]
-    assert wire["messages"][1]["content"] == "(no output)"
-    assert wire["messages"][3]["content"] == [
+    assert [message["role"] for message in wire["messages"]] == ["user", "assistant", "tool", "tool", "user"]
+    assert wire["messages"][2]["content"] == "(no output)"
+    assert wire["messages"][4]["content"] == [
         {"type": "text", "text": "[images in the result of shot]"},
         {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{DATA}"}},
+        {"type": "text", "text": "next"},
     ]
+
+
+def test_chat_joins_messages_of_one_role_and_stays_with_strings_until_a_picture_joins() -> None:
+    said = [UserMessage("one"), UserMessage("two")]
+    assert encode("openai-chat", *said)["messages"] == [{"role": "user", "content": "one\n\ntwo"}]
+    pictured = encode("openai-chat", *said, UserMessage("", (PNG,)), UserMessage("three"))["messages"]
+    assert [message["role"] for message in pictured] == ["user"]
+    assert [part["type"] for part in pictured[0]["content"]] == ["text", "image_url", "text"]
+    assert pictured[0]["content"][0]["text"] == "one\n\ntwo"
+
+
+def test_chat_joins_an_answer_to_the_one_that_broke_off_before_it() -> None:
+    parts = (UserMessage("go"), AssistantMessage("half"), *step(ResultMessage("a", "read", "x")))
+    messages = encode("openai-chat", *parts)["messages"]
+    assert [message["role"] for message in messages] == ["user", "assistant", "tool"]
+    assert messages[1]["content"].startswith("half")
+    assert messages[1]["tool_calls"][0]["id"] == messages[2]["tool_call_id"]
+
+
+def test_chat_begins_and_ends_with_the_user() -> None:
+    messages = encode("openai-chat", AssistantMessage("hi"))["messages"]
+    assert [message["content"] for message in messages] == [MISSING_START, "hi", CONTINUE]
 
 
 def test_the_other_protocols_keep_pictures_inside_the_result() -> None:
@@ -140,7 +163,7 @@ def test_an_opaque_item_goes_to_its_owner_alone_and_in_its_own_place() -> None:
     assert [entry["type"] for entry in items["input"]] == ["reasoning", "message"]
 
     chat = encode("openai-chat", Replay("me", '{"reasoning_content": "r", "role": "system"}'), AssistantMessage("a"))
-    assert chat["messages"] == [{"role": "assistant", "content": "a", "reasoning_content": "r"}]
+    assert chat["messages"][1] == {"role": "assistant", "content": "a", "reasoning_content": "r"}
 
 
 def test_gemini_signatures_stand_on_the_first_call_of_a_step() -> None:

@@ -1,4 +1,4 @@
-"""Messages whose roles alternate and begin and end with the user, as Anthropic and Gemini want them."""
+"""Messages whose roles alternate and begin and end with the user, as most providers or their models want them."""
 
 from __future__ import annotations
 

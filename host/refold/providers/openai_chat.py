@@ -7,6 +7,7 @@ from collections import deque
 from typing import Any
 
 from refold.providers import replay
+from refold.providers.alternation import CONTINUE, MISSING_START
 from refold.providers.identifiers import NINE, SHORT, CallIds, tool_name
 from refold.providers.pictures import EMPTY, NO_OUTPUT, ImageBytes, Picture, Pictures, pictures
 from refold.providers.reasoning import chat_fields
@@ -22,6 +23,11 @@ _NEW_LIMIT = re.compile(r"(?:^|/)(?:gpt-(?:4o|4\.|[5-9])|o[1-9]|codex|chatgpt)")
 
 def encode(request: Request, image_bytes: ImageBytes) -> dict[str, Any]:
     """The request body, without `stream`.
+
+    The templates of many models refuse two messages of one role in a row, and a history that begins or ends with an
+    answer. So messages of one role are joined, with a blank line between their texts, and what joins is put behind what
+    is there. Content is a string, as every server takes it, until a picture joins: then it is a list of parts from
+    there on, whose first text is what the string was.
 
     A tool message holds text alone, so pictures of results ride in one user message behind all results of their step.
     A `Replay` is an object of assistant fields (`reasoning_content`, `reasoning_details`); they join the answer behind
@@ -62,20 +68,47 @@ def _messages(request: Request, image_bytes: ImageBytes) -> list[dict[str, Any]]
                 riders.append({"type": "text", "text": f"[images in the result of {message.name}]"})
                 riders += map(_image, images)
             if riders and not open_ids:
-                messages.append({"role": "user", "content": riders})
+                _add(messages, {"role": "user", "content": riders})
                 riders = []
         elif isinstance(message, AssistantMessage):
             answer = _answer(message, ids, open_ids)
             if answer is not None:
-                messages.append(answer | fields if fields else answer)
+                if not messages or messages[-1]["role"] == "system":
+                    messages.append({"role": "user", "content": MISSING_START})
+                _add(messages, answer | fields)
             fields = {}
         elif isinstance(message, UserMessage):
             fields = {}
-            messages.append({"role": "user", "content": _user_content(message, shown)})
+            _add(messages, {"role": "user", "content": _user_content(message, shown)})
         elif message.owner == request.model.owner:
             for item in replay.items(message):
                 fields |= {key: value for key, value in item.items() if key not in _OWN_FIELDS}
+    if not messages or messages[-1]["role"] in ("system", "assistant"):
+        messages.append({"role": "user", "content": CONTINUE})
     return messages
+
+
+def _add(messages: list[dict[str, Any]], message: dict[str, Any]) -> None:
+    """Joins a message to one of its role, else puts it behind."""
+    last = messages[-1] if messages else None
+    if last is None or last["role"] != message["role"]:
+        messages.append(message)
+        return
+    for key, value in message.items():
+        if key != "role" and value is not None:
+            last[key] = value if last.get(key) is None else _joined(last[key], value)
+
+
+def _joined(first: Any, then: Any) -> Any:
+    if isinstance(first, str) and isinstance(then, str):
+        return f"{first}\n\n{then}"
+    if isinstance(first, (str, list)) and isinstance(then, (str, list)):
+        return [*_parts(first), *_parts(then)]
+    return then
+
+
+def _parts(content: str | list[Any]) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def _answer(message: AssistantMessage, ids: CallIds, open_ids: deque[str]) -> dict[str, Any] | None:

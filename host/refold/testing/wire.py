@@ -49,12 +49,28 @@ def _extends(protocol: str, before: dict[str, Any], after: dict[str, Any]) -> st
     if changed := [name for name in sorted(fixed) if json_bytes(before.get(name)) != json_bytes(after.get(name))]:
         return f"{protocol}: {changed[0]} differs"
     first, then = before[key], after[key]
-    if parts and first and first[-1][parts][-1].get("text") == CONTINUE:
+    if first and _is_continue(first[-1], parts):
         first = first[:-1]
     for at, message in enumerate(first):
         grown = then[at] if at < len(then) else None
-        if grown is not None and parts and at == len(first) - 1 and grown["role"] == message["role"]:
-            grown = {**grown, parts: grown[parts][: len(message[parts])]}
+        if grown is not None and at == len(first) - 1 and grown.get("role") == message.get("role"):
+            if parts:
+                grown = {**grown, parts: grown[parts][: len(message[parts])]}
+            elif protocol == "openai-chat":
+                grown = {key: _start(value, message[key]) for key, value in grown.items() if key in message}
         if json_bytes(grown) != json_bytes(message):
             return f"{protocol}: message {at + 1} of {len(first)} differs"
     return None
+
+
+def _is_continue(message: dict[str, Any], parts: str | None) -> bool:
+    return bool(message[parts][-1].get("text") == CONTINUE if parts else message.get("content") == CONTINUE)
+
+
+def _start(grown: Any, first: Any) -> Any:
+    """What of a joined value was there before: texts and lists only grow, and a text may have become the first part."""
+    if first is None:
+        return None
+    if isinstance(first, str) and isinstance(grown, list):
+        grown = grown[0].get("text")
+    return grown[: len(first)] if isinstance(first, (str, list)) and isinstance(grown, type(first)) else grown

@@ -9,7 +9,7 @@ import pytest
 from refold import Call, Host, Session
 from refold.agent import events
 from refold.agent.tools import HostTool
-from refold.agent.turn import STOPPED
+from refold.agent.turn import HALTED, STOPPED
 from refold.providers.failures import ProviderError
 
 from .wires import Refuse, Say
@@ -259,7 +259,7 @@ def test_what_stops_the_program_inside_a_tool_keeps_the_results_that_are_there(s
     model.plays(Say("", (("1", "read", {"path": "a"}), ("2", "interrupt", {}), ("3", "read", {"path": "b"}))))
     with pytest.raises(KeyboardInterrupt):
         session.send("Go")
-    assert [row.text for row in session.rows()][2:] == ["a: def main(): ...", STOPPED, STOPPED]
+    assert [row.text for row in session.rows()][2:] == ["a: def main(): ...", HALTED, STOPPED]
 
 
 def test_a_turn_goes_on_after_a_provider_that_failed(session: Session, model: Any) -> None:

@@ -17,7 +17,7 @@ import pytest
 from refold import Host, Session
 from refold.agent import events
 from refold.agent.tools import HostTool
-from refold.agent.turn import CUT, INTERRUPTED, STOPPED
+from refold.agent.turn import BROKEN, CUT, HALTED, INTERRUPTED, STOPPED
 from refold.providers.failures import Interrupted
 
 from .wires import Say
@@ -75,13 +75,37 @@ def test_a_follow_up_of_a_cancelled_turn_is_kept(session: Session, model: Any) -
     assert [row.text for row in session.rows()] == ["Tell me", f"Well\n{CUT}", "one more thing"]
 
 
-def test_a_stream_that_breaks_off_is_an_error_and_never_half_an_answer(session: Session, model: Any) -> None:
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, GeneratorExit])
+def test_a_call_that_was_running_when_everything_stopped_may_have_had_effects(
+    session: Session, model: Any, stop: type[BaseException]
+) -> None:
+    def work(arguments: Any) -> str:
+        if arguments:
+            raise stop
+        return "done"
+
+    session.tools = (HostTool("work", "Works.", SCHEMA, work),)
+    model.plays(Say("", (("1", "work", {}), ("2", "work", {"now": True}), ("3", "work", {}))), Say("I see."))
+    with pytest.raises(stop):
+        session.send("Work")
+    assert [row.text for row in session.rows()][2:] == ["done", HALTED, STOPPED]
+    assert session.resume().text == "I see."
+
+
+def test_a_stream_that_breaks_off_is_an_error_and_what_came_stays_with_a_mark(session: Session, model: Any) -> None:
     model.plays(Say("Half of it", end="cut"), Say("The whole of it."))
-    with pytest.raises(Interrupted):
+    with pytest.raises(Interrupted, match="the text that came of it is kept"):
         session.send("Tell me")
-    assert [row.kind for row in session.rows()] == ["user"]
+    assert [row.text for row in session.rows()] == ["Tell me", f"Half of it\n{BROKEN}"]
     assert len(model.asked) == 1
     assert session.resume().text == "The whole of it."
+    assert [role for role, _ in model.texts()[-3:]] == ["user", "assistant", "user"]
+
+
+def test_an_answer_of_nothing_is_told(session: Session, model: Any, heard: list[Any]) -> None:
+    model.plays(Say(""))
+    assert session.send("Hello", on_event=heard.append).stop == "end"
+    assert [event.text for event in heard if isinstance(event, events.Noticed)] == ["the model answered nothing"]
 
 
 def test_a_session_that_is_being_answered_is_busy_for_others(session: Session, model: Any, home: Path) -> None:
@@ -121,7 +145,7 @@ def test_an_error_of_the_turn_is_raised_behind_its_events(session: Session, mode
     heard = []
     with pytest.raises(Interrupted):
         heard.extend(session.stream("Hello"))
-    assert session.rows()[-1].text == "Hello"
+    assert session.rows()[-1].text == f"Half\n{BROKEN}"
 
 
 def test_turns_run_under_asyncio_side_by_side(host: Host, session: Session, model: Any) -> None:

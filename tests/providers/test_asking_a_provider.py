@@ -205,6 +205,55 @@ def test_a_stream_that_breaks_off_before_its_first_piece_is_tried_again(provider
     assert len(provider.asked) == 3
 
 
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        (),
+        ("just some words\n\n",),
+        (DONE,),
+        ({"choices": None}, DONE),
+        ({"choices": []}, DONE),
+        ({"choices": [{"delta": None, "finish_reason": "stop"}]}, DONE),
+    ],
+    ids=["empty", "garbage", "done", "null", "none", "no-delta"],
+)
+def test_a_stream_without_an_answer_is_interrupted_and_tried_again(
+    provider: Any, client: Client, pieces: tuple[Any, ...]
+) -> None:
+    provider.plays(provider.streams(*pieces), provider.streams(*HELLO, DONE))
+    assert _all(client)[1].text == "Hello"
+    provider.plays(provider.streams(*pieces))
+    with pytest.raises(Interrupted, match="nothing came back"):
+        _all(client)
+
+
+def test_a_stream_that_legally_says_nothing_is_an_empty_answer(provider: Any, client: Client) -> None:
+    provider.plays(provider.streams({"choices": [{"delta": {}, "finish_reason": "stop"}]}, DONE))
+    assert _all(client)[1].text == ""
+
+
+def test_a_character_that_is_cut_in_two_is_handed_out_whole(provider: Any, client: Client) -> None:
+    halves = [f'data: {{"choices":[{{"delta":{{"content":"{half}"}}}}]}}\n\n' for half in ("a\\ud83d", "\\ude00b")]
+    provider.plays(provider.streams(*halves, DONE))
+    deltas, answer = _all(client)
+    assert [delta.text for delta in deltas] == ["a", "\U0001f600b"]
+    assert answer.text == "a\U0001f600b"
+
+
+def test_half_a_character_at_the_end_is_replaced(provider: Any, client: Client) -> None:
+    provider.plays(provider.streams('data: {"choices":[{"delta":{"content":"a\\ud83d"}}]}\n\n', DONE))
+    deltas, answer = _all(client)
+    assert "".join(delta.text for delta in deltas) == answer.text == "a\ufffd"
+
+
+def test_a_provider_that_asks_for_no_wait_is_waited_for_all_the_same(provider: Any) -> None:
+    provider.plays(provider.says("slow down", 429, {"retry-after": "0"}), provider.says(WHOLE))
+    with Client(_config(provider), Patience(first_wait=0.2)) as client:
+        began = time.monotonic()
+        client.ask(_request(), _no_images)
+    assert time.monotonic() - began >= 0.2
+
+
 def test_a_provider_that_is_not_there_cannot_be_reached() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -230,6 +279,7 @@ def test_a_provider_that_falls_silent_is_left_after_a_while(provider: Any) -> No
         ("application/json", "[1]"),
         ("application/json", "{}"),
         ("application/json", '{"choices": []}'),
+        ("application/json", '{"choices": [{"message": null, "finish_reason": "stop"}]}'),
         ("text/html", "<html>Welcome to the gateway</html>"),
         ("text/event-stream", "data: {not json\n\n"),
         ("text/event-stream", "data: 3\n\n"),

@@ -168,7 +168,7 @@ class Sending:
             state.set_snapshot(writer, self.session.id, snapshot.dump(measured))
             return append(writer, self.session.id, rows)
 
-    def call(self, call: Call, emit: Emit) -> Returned:
+    def call(self, call: Call, of: int, emit: Emit) -> Returned:
         broken = unparsed(call)
         if broken is not None:
             return Returned(call, f"the arguments are no JSON object: {broken[:500]}", ok=False)

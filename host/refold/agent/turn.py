@@ -13,6 +13,7 @@ from refold.agent.follow_ups import FollowUps
 from refold.agent.recovery import figures, overflow_message
 from refold.agent.tools import Returned
 from refold.prepare.request import Prepared, Recovered
+from refold.providers.decoding import joined
 from refold.providers.exchange import Answer, Delta, ReasoningDelta, TextDelta, overran
 from refold.providers.failures import Cancelled, ProviderError
 from refold.providers.refusals import Refusal
@@ -26,8 +27,10 @@ PARTS = 4
 """Requests that one answer may take when the output limit cuts it."""
 
 CUT = "[the answer was stopped here]"
+BROKEN = "[the answer broke off here]"
 STOPPED = "[not executed: the turn was stopped]"
-INTERRUPTED = "[not executed: the process ended before this call was answered]"
+HALTED = "[stopped while it ran: it may have had effects]"
+INTERRUPTED = "[no result: the process ended; this call may or may not have run]"
 
 _NEW = SourceRef("", 0)
 
@@ -59,8 +62,8 @@ class TurnHost(Protocol):
     def answered(self, prepared: Prepared, rows: Sequence[Row], answer: Answer) -> Sequence[SourceRef]:
         """Makes an answer durable, and its usage known to the snapshot, in one transaction."""
 
-    def call(self, call: Call, emit: Callable[[Event], object]) -> Returned:
-        """Runs one tool call. It never raises for a tool's fault."""
+    def call(self, call: Call, of: int, emit: Callable[[Event], object]) -> Returned:
+        """Runs one of the `of` tool calls of a step. It never raises for a tool's fault."""
 
     @property
     def recovers(self) -> bool:
@@ -102,7 +105,14 @@ class Turn:
             try:
                 prepared, answer = self._answer()
             except Cancelled:
-                return self._finished("cancelled", "".join(self._text))
+                self._keep_partial(CUT)
+                return self._finished("cancelled", self._said())
+            except RefoldError:
+                self._keep_partial(BROKEN)
+                raise
+            except BaseException:
+                self._keep_partial(CUT)
+                raise
             calls = () if answer.stop == "length" else answer.calls  # cut-off calls must not run
             self._store(prepared, answer, calls)
             steps += 1
@@ -158,7 +168,7 @@ class Turn:
         for _ in range(PARTS - 1):
             if answer.stop != "length" or not answer.text.strip():
                 break
-            so_far = (AssistantMessage("".join(self._text)), UserMessage(CONTINUE))
+            so_far = (AssistantMessage(self._said()), UserMessage(CONTINUE))
             request = evolve(prepared.request, messages=(*prepared.request.messages, *so_far))
             replays.clear()  # an opaque item belongs to the text that it came with, and parts glued together are none
             try:
@@ -168,19 +178,11 @@ class Turn:
             except ProviderError as error:
                 self.emit(events.Noticed(f"the answer was cut off, and its rest did not come: {error}"))
                 break
-        return evolve(answer, text="".join(self._text), replays=tuple(replays))
+        return evolve(answer, text=self._said(), replays=tuple(replays))
 
     def _ask(self, prepared: Prepared, request: Request) -> Answer:
         heard = len(self._text)
-        try:
-            answer = self.host.ask(prepared, request, self._heard)
-        except ProviderError as error:
-            if isinstance(error, Cancelled):
-                self._keep_partial()
-            raise
-        except BaseException:
-            self._keep_partial()
-            raise
+        answer = self.host.ask(prepared, request, self._heard)
         if answer.text and len(self._text) == heard:  # a server that does not stream
             self._heard(TextDelta(answer.text))
         if not answer.text and not answer.calls and overran(answer, prepared.window.tokens):
@@ -197,16 +199,22 @@ class Turn:
         elif isinstance(delta, ReasoningDelta):
             self.emit(events.ReasoningText(delta.text))
 
-    def _keep_partial(self) -> None:
-        """What a person has seen of a stopped answer stays in the transcript."""
-        text = "".join(self._text)
+    def _said(self) -> str:
+        """What came of the answer so far."""
+        return joined(self._text)
+
+    def _keep_partial(self, mark: str) -> None:
+        """What a person has seen of an answer that did not come to its end stays in the transcript."""
+        text = self._said()
         if text.strip():
-            self._append([Row(_NEW, "assistant", 0, 0, text=f"{text}\n{CUT}")])
+            self._append([Row(_NEW, "assistant", 0, 0, text=f"{text}\n{mark}")])
 
     def _store(self, prepared: Prepared, answer: Answer, calls: tuple[Call, ...]) -> None:
         rows = [Row(_NEW, "replay", 0, 0, replay=replay) for replay in answer.replays]
         rows.append(Row(_NEW, "assistant", 0, 0, text=answer.text, calls=calls))
         self.emit(events.RowsAppended(tuple(self.host.answered(prepared, rows, answer))))
+        if not answer.text.strip() and not answer.calls:
+            self.emit(events.Noticed("the model answered nothing"))
         counted = answer.usage.input_tokens
         used = prepared.size.tokens if counted is None else counted + (answer.usage.output_tokens or 0)
         source = prepared.size.source if counted is None else "reported_usage"
@@ -215,16 +223,19 @@ class Turn:
     def _run(self, calls: Sequence[Call]) -> None:
         """Runs the calls in order; their results become durable together, also when something stops the process."""
         results: list[Returned] = []
+        begun = 0
         try:
-            for call in calls:
-                results.append(Returned(call, STOPPED, ok=False) if self.host.cancelled() else self._call(call))
+            while begun < len(calls) and not self.host.cancelled():
+                begun += 1
+                results.append(self._call(calls[begun - 1], len(calls)))
         finally:
-            results += [Returned(call, STOPPED, ok=False) for call in calls[len(results) :]]
+            results += [Returned(call, HALTED, ok=False) for call in calls[len(results) : begun]]
+            results += [Returned(call, STOPPED, ok=False) for call in calls[begun:]]
             self._append([_result(returned) for returned in results])
 
-    def _call(self, call: Call) -> Returned:
+    def _call(self, call: Call, of: int) -> Returned:
         self.emit(events.CallStarted(call))
-        returned = self.host.call(call, self.emit)
+        returned = self.host.call(call, of, self.emit)
         self.emit(events.CallFinished(call, returned.text, returned.ok))
         return returned
 

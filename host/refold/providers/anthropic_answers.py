@@ -84,7 +84,7 @@ class AnthropicDecoder:
             decoding.call(index, text(block.get("id")), text(block.get("name")), block.get("input"))
             for index, block in enumerate(used)
         )
-        said = "".join(text(block.get("text")) for block in blocks if block.get("type") == "text")
+        said = decoding.joined(text(block.get("text")) for block in blocks if block.get("type") == "text")
         stop = _STOPS.get(self._stop, "other")
         if calls and stop in ("end", "other"):
             stop = "tool"

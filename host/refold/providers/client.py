@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import urlsplit
 
 from refold.providers import provider as account
-from refold.providers.decoding import Decoder, Unreadable, object_of
+from refold.providers.decoding import Decoder, Unreadable, characters, object_of
 from refold.providers.exchange import Answer, Delta
 from refold.providers.failures import Cancelled, Interrupted, ProviderError, Unreachable
 from refold.providers.lines import USUAL, Line, Lines, Patience, Stopped
@@ -159,7 +159,7 @@ class Client:
             headers = self._headers("text/event-stream", body)
             with line.request("POST", address, headers, body) as response:
                 self._check(response)
-                for piece in _pieces(line, response, decoder):
+                for piece in characters(_pieces(line, response, decoder)):
                     telling.streamed = True
                     yield piece
 
@@ -193,7 +193,7 @@ class Client:
         def wait(state: RetryCallState) -> float:
             error = state.outcome.exception() if state.outcome else None
             asked = error.refusal.retry_after if isinstance(error, ProviderError) else None
-            return growing(state) if asked is None else asked
+            return max(growing(state), asked or 0.0)  # a provider that asks for no wait at all is not hammered
 
         def sleep(seconds: float) -> None:
             until = time.monotonic() + seconds

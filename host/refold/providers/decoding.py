@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 import orjson
 
-from refold.providers.exchange import UNPARSED, Answer, Delta
+from refold.providers.exchange import UNPARSED, Answer, Delta, ReasoningDelta, TextDelta
 from refold.providers.sse import Event
 from refold.values.json_text import json_bytes
 from refold.values.rows import Call
 
 _MOST = 1 << 53
+_HALF = re.compile(r"[\ud800-\udbff]\Z")
 
 
 class RefusedInside(Exception):
@@ -133,6 +135,23 @@ def joined(pieces: Iterable[str]) -> str:
     if whole.isascii():
         return whole
     return whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def characters(pieces: Iterable[Delta | Answer]) -> Iterator[Delta | Answer]:
+    """The same pieces, with the first half of a character held back until its second half comes."""
+    held: dict[type[TextDelta] | type[ReasoningDelta], str] = {}
+    for piece in pieces:
+        if isinstance(piece, (TextDelta, ReasoningDelta)):
+            kind = type(piece)
+            said = held.pop(kind, "") + piece.text
+            if _HALF.search(said):
+                said, held[kind] = said[:-1], said[-1]
+            if said:
+                yield kind(joined([said]))
+        else:
+            if isinstance(piece, Answer):
+                yield from (kind(joined([half])) for kind, half in held.items())
+            yield piece
 
 
 def replayed(items: list[Any]) -> str:

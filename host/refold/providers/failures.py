@@ -71,6 +71,6 @@ def refused(provider: str, refusal: Refusal, status: int, streamed: bool = False
         advice = f"it can never pass: the account takes {refusal.limit:,} tokens at once; run /compact"
     words = refusal.words or (f"status {status}, without a word" if status else "")
     tail = f": {words}" if words else ""
-    kept = "what came of the answer is not kept" if streamed else "nothing came back"
+    kept = "the text that came is kept" if streamed else "nothing came back"
     message = f"provider {provider} {said}; {kept}; {advice}{tail}"
     return ProviderError(message, refusal, streamed, refusal.transient)

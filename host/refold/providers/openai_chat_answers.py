@@ -63,6 +63,7 @@ class ChatDecoder:
     _usage: Usage = field(init=False, default=Usage())
     _model: str = field(init=False, default="")
     _done: bool = field(init=False, default=False)
+    _begun: bool = field(init=False, default=False)
 
     def feed(self, event: Event) -> Iterator[Delta]:
         """The pieces of one chunk."""
@@ -78,21 +79,26 @@ class ChatDecoder:
         for choice in objects(chunk.get("choices"))[:1]:
             self._stop = text(choice.get("finish_reason")) or self._stop
             # Some servers put the whole message where the piece should be.
-            yield from self._message(mapping(choice.get("delta")) or mapping(choice.get("message")))
+            pieces = [choice[key] for key in ("delta", "message") if isinstance(choice.get(key), Mapping)]
+            self._begun = self._begun or bool(pieces)
+            yield from self._message(next(filter(None, pieces), {}))
 
     def whole(self, body: Mapping[str, Any]) -> Answer:
         """The answer of a body that was not streamed."""
         _raise_error(body)
-        if not objects(body.get("choices")):
+        choices = objects(body.get("choices"))
+        if not choices:
             raise Unreadable("an answer without choices")
         for _ in self.feed(Event("", json_bytes(dict(body)).decode())):
             pass
+        if not self._begun:
+            raise Unreadable("an answer without a message")
         self._done = True
         return self.answer()
 
     def answer(self) -> Answer:
-        """The whole answer. A finish reason or `[DONE]` ends it; with neither, it was cut off."""
-        if not self._stop and not self._done:
+        """The whole answer. A finish reason or `[DONE]` ends it; with neither, or before it began, it was cut off."""
+        if not self._begun or not (self._stop or self._done):
             raise CutOff
         calls = tuple(
             decoding.call(index, each.id, each.name, decoding.joined(each.arguments))

@@ -71,7 +71,7 @@ class ResponsesDecoder:
 
     def answer(self) -> Answer:
         """The whole answer: the items as they were finished one by one, else those of the last event."""
-        if self._final is None:
+        if not self._final:
             raise CutOff
         if self._final.get("status") == "failed":
             self._raise_failure(self._final)
@@ -83,8 +83,8 @@ class ResponsesDecoder:
             )
         )
         parts = [part for item in items if item.get("type") == "message" for part in objects(item.get("content"))]
-        said = "".join(text(part.get("text")) for part in parts if part.get("type") == "output_text")
-        refused = "".join(text(part.get("refusal")) for part in parts if part.get("type") == "refusal")
+        said = decoding.joined(text(part.get("text")) for part in parts if part.get("type") == "output_text")
+        refused = decoding.joined(text(part.get("refusal")) for part in parts if part.get("type") == "refusal")
         reason = text(mapping(self._final.get("incomplete_details")).get("reason"))
         status = text(self._final.get("status"))
         stop: Stop = "tool" if calls else "end"

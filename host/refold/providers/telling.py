@@ -43,6 +43,7 @@ class Telling:
         import httpx
 
         name, streamed = self._provider.name, self.streamed
+        kept = "the text that came of it is kept" if streamed else "nothing came back"
         match error:
             case RefusedAtOnce():
                 text = account.without_key(self._provider, error.text)
@@ -54,7 +55,7 @@ class Telling:
                 return stopped(name, streamed)
             case CutOff() | httpx.ReadError() | httpx.RemoteProtocolError() | httpx.DecodingError():
                 return Interrupted(
-                    f"provider {name} broke off its answer; what came of it is not kept; try again",
+                    f"provider {name} broke off its answer; {kept}; try again",
                     Refusal("other", words=self._words(error)),
                     streamed,
                     transient=True,
@@ -62,14 +63,14 @@ class Telling:
             case Unreadable() | TooLong():
                 words = self._words(error) or "an event that is too long"
                 return ProviderError(
-                    f"provider {name} answered something that is no answer; nothing of it is kept;"
+                    f"provider {name} answered something that is no answer; {kept};"
                     f" check baseUrl and protocol in models.json: {words}",
                     Refusal("other", words=words),
                     streamed,
                 )
             case httpx.ReadTimeout():
                 return Unreachable(
-                    f"provider {name} fell silent; what came of an answer is not kept; try again later",
+                    f"provider {name} fell silent; {kept}; try again later",
                     Refusal("other", words=self._words(error)),
                     streamed,
                 )

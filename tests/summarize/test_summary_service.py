@@ -11,7 +11,7 @@ from refold import Row, SourceRef, SummaryFailed, SummaryRejected
 from refold.sizing.estimate import tokens
 from refold.summarize.accept import Unacceptable
 from refold.summarize.offline import Offline
-from refold.summarize.passes import HALVINGS, PassCache, budget
+from refold.summarize.passes import HALVINGS, Course, PassCache, budget
 from refold.summarize.prompt import Prompt
 from refold.summarize.reply import Deadline, Reply, Stopped, TooLarge
 from refold.summarize.service import summarize
@@ -110,6 +110,32 @@ def test_the_chain_goes_on_with_the_next_where_one_failed_and_names_all_writers(
     summary = summarize(history(), summarizers=[first, second], chunk=2_500)
     assert summary.model == "m1 + m2"
     assert second.asked[0][0].previous == "One."
+
+
+def test_summaries_of_one_compaction_stay_with_the_summarizer_and_the_pass_that_worked() -> None:
+    down = Scripted(SummaryFailed("down: no connection"), name="down")
+    small = Scripted(TooLarge("too large"), "They talked.", name="small")
+    course = Course()
+    for _ in range(3):
+        summarize(history(), summarizers=[down, small], course=course)
+    assert len(down.asked) == 1
+    refused, *read = small.asked
+    assert max(len(shown(prompt)) for prompt, _ in read) < len(shown(refused[0]))
+
+
+def test_a_chain_that_failed_as_a_whole_begins_again_with_the_first() -> None:
+    course = Course()
+    flaky = Scripted(SummaryFailed("down"), "They talked.")
+    with pytest.raises(SummaryFailed):
+        summarize(history(), summarizers=[flaky], course=course)
+    assert summarize(history(), summarizers=[flaky], course=course).text
+
+
+def test_a_pass_at_another_level_of_reasoning_is_asked_for_anew() -> None:
+    cache, writer = PassCache(), Scripted("They talked.")
+    for level in ("low", "low", "high"):
+        summarize(history(1), summarizers=[writer], cache=cache, reasoning=level)
+    assert len(writer.asked) == 2
 
 
 def test_a_configured_model_that_failed_is_never_replaced_silently() -> None:

@@ -17,6 +17,7 @@ from refold.providers.reasoning import reasoning_level
 from refold.sizing.learnt import learnt_percent
 from refold.sizing.sizer import Sizer
 from refold.summarize.offline import Offline
+from refold.summarize.passes import Course
 from refold.summarize.reply import Deadline
 from refold.summarize.service import summarize
 from refold.transcript import limits, requests, sessions, state
@@ -99,7 +100,8 @@ def look(host: Host, session: str, system: str | None, memory: Memory, wish: Wis
     model = resolved.model if resolved else Model(id=record.model or "", protocol="openai-chat", owner="")
     if wish.protocol is not None and wish.protocol != model.protocol:
         model = Model(model.id, wish.protocol, "", model.inputs, model.max_edge, model.max_images)
-    chain = _summarizers(host, session, resolved, wish.summarizer, reasoning_level(wish.reasoning))
+    reasoning = reasoning_level(wish.reasoning)
+    chain = _summarizers(host, session, resolved, wish.summarizer, reasoning)
     unheeded = (wish.instructions or wish.reasoning) and [each.name for each in chain] == [Offline().name]
     desk = Desk(
         database=host.database,
@@ -110,6 +112,8 @@ def look(host: Host, session: str, system: str | None, memory: Memory, wish: Wis
             focus=wish.instructions,
             cache=memory.passes,
             deadline=Deadline.after(SUMMARY_SECONDS, ears.cancelled),
+            reasoning=reasoning,
+            course=Course(),
         ),
         hold=ears.hold,
         now=sessions.now,

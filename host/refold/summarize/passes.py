@@ -6,7 +6,7 @@ import hashlib
 from bisect import bisect_left
 from collections import OrderedDict, deque
 
-from attrs import evolve
+from attrs import define, evolve
 
 from refold.sizing.estimate import tokens
 from refold.summarize.blocks import Step
@@ -77,10 +77,27 @@ def newest_lines(text: str, most: int) -> str:
     return "\n".join(lines[first:])
 
 
-def content_key(name: str, prompt: Prompt, limit: int) -> str:
-    """Equal for equal work: the same summarizer, the same prompt, the same limit."""
+@define
+class Course:
+    """What the summaries of one compaction have learnt, one after another.
+
+    `at` is the place of the summarizer that is asked, those before it failed; `most` are the tokens of a pass that it
+    takes, as its refusals taught (None: it refused none).
+    """
+
+    at: int = 0
+    most: int | None = None
+
+    def next(self) -> None:
+        """The summarizer failed: the one behind it is asked from now on."""
+        self.at += 1
+        self.most = None
+
+
+def content_key(name: str, reasoning: str | None, prompt: Prompt, limit: int) -> str:
+    """Equal for equal work: the same summarizer at the same level of reasoning, the same prompt, the same limit."""
     digest = hashlib.sha256()
-    for part in (name, prompt.system(), prompt.user(), str(limit)):
+    for part in (name, reasoning or "", prompt.system(), prompt.user(), str(limit)):
         digest.update(part.encode("utf-8", "surrogatepass"))
         digest.update(b"\0")
     return digest.hexdigest()

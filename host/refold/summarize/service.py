@@ -17,7 +17,7 @@ from refold.summarize.accept import Unacceptable, oversize, refusal, spoken
 from refold.summarize.amend import amended
 from refold.summarize.blocks import Step
 from refold.summarize.flatten import Material, flatten, sound
-from refold.summarize.passes import HALVINGS, LEAST, PassCache, budget, content_key, newest_lines, taken
+from refold.summarize.passes import HALVINGS, LEAST, Course, PassCache, budget, content_key, newest_lines, taken
 from refold.summarize.prompt import Prompt
 from refold.summarize.reply import Deadline, Reply, Stopped, Summarizer, TooLarge
 from refold.summarize.room import fitted
@@ -51,6 +51,8 @@ def summarize(
     deadline: Deadline | None = None,
     progress: Callable[[int, int], None] | None = None,
     cache: PassCache | None = None,
+    reasoning: str | None = None,
+    course: Course | None = None,
 ) -> Summary:
     """One summary of the material, oldest first, that replaces it and `previous`.
 
@@ -58,7 +60,9 @@ def summarize(
     (its structured part word for word); `context` is shown and not repeated; `instructions` are a strategy's own, in
     place of the usual ones; `focus` is what the user asks to keep. Sizes are tokens: `limit` of the result (2,048),
     `source_tokens` of all that it replaces (estimated when None), `chunk` of the history in one pass. `elided` holds
-    what the view shows for a row. `progress` hears how many of how many passes are done.
+    what the view shows for a row. `progress` hears how many of how many passes are done. `reasoning` is the level that
+    the summarizers were made with: passes of another one are not taken from the `cache`. Summaries that share a
+    `course` go on with the summarizer, and the size of a pass, that worked for the one before.
 
     Raises SummaryRejected when only unacceptable texts came or there is nothing to summarize, SummaryFailed when a
     provider failed, the deadline passed or the work was cancelled.
@@ -90,6 +94,8 @@ def summarize(
         deadline=deadline or Deadline(),
         progress=progress or _nobody,
         cache=cache or PassCache(0),
+        reasoning=reasoning,
+        course=course or Course(),
     )
     return work.run()
 
@@ -133,8 +139,8 @@ class _Work:
     deadline: Deadline
     progress: Callable[[int, int], None]
     cache: PassCache
-    at: int = 0
-    most: int | None = None
+    reasoning: str | None
+    course: Course
     halved: int = 0
     done: int = 0
     failures: list[SummaryFailed] = field(factory=list)
@@ -160,7 +166,7 @@ class _Work:
             else:
                 self.done += 1
                 self.halved = 0
-                name = self.summarizers[self.at].name
+                name = self.summarizers[self.course.at].name
                 if name not in self.writers:
                     self.writers.append(name)
                 self.progress(self.done, self.done + self._passes())
@@ -169,12 +175,12 @@ class _Work:
     def _room(self) -> int:
         """Tokens of history that the next pass may read."""
         overhead = tokens(self.carry.text()) + tokens(self._context()) + tokens(Prompt(()).system())
-        room = budget(self.order.chunk, self.summarizers[self.at].window, overhead, self.order.limit)
-        return room if self.most is None else min(room, self.most)
+        room = budget(self.order.chunk, self.summarizers[self.course.at].window, overhead, self.order.limit)
+        return room if self.course.most is None else min(room, self.course.most)
 
     def _context(self) -> str:
         """The context for the summarizer that is asked: its newest lines, in at most a quarter of that one's window."""
-        window = self.summarizers[self.at].window
+        window = self.summarizers[self.course.at].window
         return self.order.context if window is None else newest_lines(self.order.context, window // 4)
 
     def _passes(self) -> int:
@@ -188,15 +194,15 @@ class _Work:
             return
         self.halved += 1
         half = tried // 2 if error.limit is None else min(tried // 2, error.limit // 2)
-        self.most = max(LEAST, half)
+        self.course.most = max(LEAST, half)
 
     def _fall_over(self, error: SummaryFailed) -> None:
         """The next summarizer goes on where this one failed; passes that were accepted stay."""
         self.failures.append(error)
-        self.at += 1
-        self.most = None
+        self.course.next()
         self.halved = 0
-        if self.at == len(self.summarizers):
+        if self.course.at >= len(self.summarizers):
+            self.course.at = 0  # whoever tries once more begins with the first
             raise _all_failed(self.failures) from error
 
     def _ask(self, steps: list[Step]) -> _Carry:
@@ -227,8 +233,8 @@ class _Work:
             return self._accepted(evolve(prompt, words=max(20, room * 3 // 10)), room, heard)
 
     def _accepted(self, prompt: Prompt, room: int, heard: str) -> _Carry:
-        summarizer = self.summarizers[self.at]
-        key = content_key(summarizer.name, prompt, room)
+        summarizer = self.summarizers[self.course.at]
+        key = content_key(summarizer.name, self.reasoning, prompt, room)
         reply = self.cache.get(key)
         if reply is None:
             reply = summarizer.complete(prompt, room, self.deadline)
@@ -238,7 +244,7 @@ class _Work:
         return carry
 
     def _judged(self, reply: Reply, standing: Standing, heard: str) -> _Carry:
-        name = self.summarizers[self.at].name
+        name = self.summarizers[self.course.at].name
         reason = refusal(reply)
         if reason is not None:
             raise Unacceptable(reason, by=name)

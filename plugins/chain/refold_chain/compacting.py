@@ -81,18 +81,58 @@ def merge(context: Work, base: Base, prompt: int | None) -> str:
     Blocks of the turn whose prompt is `prompt` are merged last, and among themselves. A merge that fails leaves the
     chain as it is.
     """
-    chain = base.blocks
-    sizes = [context.sizing.text(texts.block_text(block)) for block in chain]
-    runs = plan.merges(sizes, _groups(chain, prompt), window_of(context))
+    runs = _runs(context, base, prompt)
     for start, end in runs:
-        run = chain[start:end]
         try:
-            merged = _merged(context, run)
-            context.commit(partial(blocks.replace, session=context.session, merged=merged))
+            _replace(context, base.blocks[start:end])
         except (SummaryFailed, Superseded) as error:
-            return f"the earliest {len(run)} summary blocks were not merged: {error}"
-    merged_count = sum(end - start for start, end in runs)
-    return f"{merged_count} earlier summary blocks were merged into {len(runs)}" if runs else ""
+            return f"the earliest {end - start} summary blocks were not merged: {error}"
+    return _told(runs)
+
+
+def shrink(context: Work, base: Base) -> Outcome | None:
+    """Merges blocks that outgrew their share where nothing new can be folded, as after a change to a smaller window.
+
+    None: they fit, or none may be merged. Raises SummaryFailed or Superseded when not even the first run is merged;
+    then nothing was written.
+    """
+    runs = _runs(context, base, _prompt_seq(context))
+    if not runs:
+        return None
+    chain = base.blocks
+    rows = RowRange(context.session, chain[runs[0][0]].after, chain[runs[-1][1] - 1].upto)
+    context.begin(rows)
+    summaries: list[Summary] = []
+    note = _told(runs)
+    for start, end in runs:
+        try:
+            summaries.append(_replace(context, chain[start:end]))
+        except (SummaryFailed, Superseded) as error:
+            if not summaries:
+                raise
+            note = f"{end - start} further summary blocks were not merged: {error}"
+            rows = RowRange(context.session, rows.after, chain[start - 1].upto)
+            break
+    models = dict.fromkeys(summary.model for summary in summaries)
+    told = Summary(summaries[-1].text, " + ".join(models), sum(summary.passes for summary in summaries))
+    return Applied(rows, kind="merge", summary=told, note=note)
+
+
+def _runs(context: Work, base: Base, prompt: int | None) -> Sequence[tuple[int, int]]:
+    sizes = [context.sizing.text(texts.block_text(block)) for block in base.blocks]
+    return plan.merges(sizes, _groups(base.blocks, prompt), window_of(context))
+
+
+def _replace(context: Work, run: Sequence[Block]) -> Summary:
+    """Puts one block in the place of several, in one commit."""
+    merged, summary = _merged(context, run)
+    context.commit(partial(blocks.replace, session=context.session, merged=merged))
+    return summary
+
+
+def _told(runs: Sequence[tuple[int, int]]) -> str:
+    count = sum(end - start for start, end in runs)
+    return f"{count} earlier summary blocks were merged into {len(runs)}" if runs else ""
 
 
 def _groups(chain: Sequence[Block], prompt: int | None) -> list[tuple[int, int]]:
@@ -102,7 +142,7 @@ def _groups(chain: Sequence[Block], prompt: int | None) -> list[tuple[int, int]]
     return [(0, min(begins, newest)), (begins, newest)]
 
 
-def _merged(context: Work, run: Sequence[Block]) -> Block:
+def _merged(context: Work, run: Sequence[Block]) -> tuple[Block, Summary]:
     first, last = run[0], run[-1]
     shows = first.prompt is not None and first.prompt == _prompt_seq(context)
     material: list[RowRange | Fold] = []
@@ -110,7 +150,8 @@ def _merged(context: Work, run: Sequence[Block]) -> Block:
         if block.prompt is not None and not shows:  # its row leaves the view, so what it set goes into the summary
             material.append(RowRange(context.session, block.prompt - 1, block.prompt))
         material.append(_fold(context.session, block))
-    limit = max(context.sizing.text(block.summary) for block in run)
+    sizes = [context.sizing.text(block.summary) for block in run]
+    limit = plan.merged_limit(sizes, window_of(context))
     summary = context.summarize(*material, limit=limit)
     block = evolve(
         last,
@@ -125,14 +166,15 @@ def _merged(context: Work, run: Sequence[Block]) -> Block:
         prompt_characters=0,
     )
     if not shows:
-        return evolve(block, ends=answered(context.history, last.upto))
-    return evolve(
+        return evolve(block, ends=answered(context.history, last.upto)), summary
+    shown = evolve(
         block,
         prompt=first.prompt,
         prompt_upto=first.prompt_upto,
         prompt_characters=first.prompt_characters,
         window=first.window,
     )
+    return shown, summary
 
 
 def _fold(session: str, block: Block) -> Fold:

@@ -131,7 +131,7 @@ def merges(sizes: Sequence[int], groups: Sequence[tuple[int, int]], window: int)
     """The runs of blocks (from, to) to merge into one each, by their sizes in tokens; empty: they fit.
 
     Nothing is merged before the blocks outgrow a third of the window; then they come down to half of that. `groups`
-    are the runs that may be merged, the most willing first; a merged block is as long as the longest it replaces.
+    are the runs that may be merged, the most willing first; how long a merged block is, `merged_limit` says.
     """
     total = sum(sizes)
     if total * MERGE_PART <= window:
@@ -141,11 +141,21 @@ def merges(sizes: Sequence[int], groups: Sequence[tuple[int, int]], window: int)
     for start, end in groups:
         if total <= target or end - start < 2:
             continue
-        stop = next((to for to in range(start + 2, end) if total - _won(sizes[start:to]) <= target), end)
-        total -= _won(sizes[start:stop])
+        stop = next((to for to in range(start + 2, end) if total - _won(sizes[start:to], window) <= target), end)
+        total -= _won(sizes[start:stop], window)
         chosen.append((start, stop))
     return tuple(chosen)
 
 
-def _won(sizes: Sequence[int]) -> int:
-    return sum(sizes) - max(sizes)
+def merged_limit(sizes: Sequence[int], window: int) -> int:
+    """Tokens of the block that takes the place of blocks of these sizes: the longest of them, or what a merge brings
+    all blocks down to, where that is less.
+
+    >>> merged_limit([300, 900], 12_000), merged_limit([300, 900], 3_000)
+    (900, 500)
+    """
+    return min(max(sizes), max(1, window // MERGED_PART))
+
+
+def _won(sizes: Sequence[int], window: int) -> int:
+    return sum(sizes) - merged_limit(sizes, window)

@@ -19,7 +19,7 @@ from refold import (
 )
 
 from refold_chain import layout, plan
-from refold_chain.compacting import fold
+from refold_chain.compacting import fold, shrink
 from refold_chain.settings import ChainSettings
 from refold_chain.view import Base, base_of, front, window_of
 
@@ -58,7 +58,7 @@ class Chain:
             or parts[-1].upto <= covered
             or history.size(RowRange(context.session, parts[0].after, parts[-1].upto)) == 0
         ):
-            return Nothing(_nothing(base, demand))
+            return shrink(context, base) or Nothing(_nothing(base, demand))
         return fold(context, demand, base, found, parts)
 
 

@@ -56,8 +56,9 @@ def step(session: Session, number: int, *, calls: int = 1, words: int = 60) -> N
     session.results({id: f"{id}: a line of the file\n" * words for id in ids})
 
 
-def encoded(prepared: Prepared, protocol: str = "openai-chat") -> list[object]:
-    messages: list[object] = PROTOCOLS[protocol].encode(prepared.request, lambda image: b"")["messages"]
+def encoded(prepared: Prepared) -> list[object]:
+    """The request's messages as a protocol that joins none of them sends them."""
+    messages: list[object] = PROTOCOLS["openai-responses"].encode(prepared.request, lambda image: b"")["input"]
     return messages
 
 

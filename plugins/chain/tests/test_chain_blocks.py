@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from refold import Applied, Call, Host, Nothing
+from refold import Applied, Call, CompactionFailed, Host, Nothing
 from refold.testing import ScriptedSummarizer
 
 from .conftest import blocks, encoded, texts, turns
@@ -195,6 +195,39 @@ def test_a_failed_merge_leaves_the_chain_and_the_outcome_says_so(host: Host, sum
             assert "were not merged" in outcome.note
             return
     pytest.fail("no merge was due")
+
+
+def test_a_smaller_window_merges_blocks_even_where_nothing_new_can_be_folded(
+    open_home: Open, summarizer: ScriptedSummarizer
+) -> None:
+    session = open_home(keepRecentTurns=0).new()
+    summarizer.reply = lambda prompt: "what these rows add. " * 100
+    for number in range(6):
+        turns(session, 2, first=number * 2, words=400)
+        session.compact(60_000)
+    before = blocks(session.prepare(60_000))
+    assert len(before) == 6
+    summarizer.reply = lambda prompt: "all of it, in short. " * 10
+    prepared = session.compact(WINDOW)
+    assert prepared.attempted is not None
+    outcome = prepared.attempted.outcome
+    assert isinstance(outcome, Applied)
+    assert (outcome.kind, outcome.note) == ("merge", "5 earlier summary blocks were merged into 1")
+    assert blocks(prepared) == [(0, before[-2][1]), before[-1]]
+    assert session.compact(WINDOW).attempted.outcome == Nothing("there is nothing new to fold since the last block")
+
+
+def test_where_that_merge_fails_nothing_is_changed(open_home: Open, summarizer: ScriptedSummarizer) -> None:
+    session = open_home(keepRecentTurns=0).new()
+    summarizer.reply = lambda prompt: "what these rows add. " * 100
+    for number in range(6):
+        turns(session, 2, first=number * 2, words=400)
+        session.compact(60_000)
+    before = blocks(session.prepare(60_000))
+    summarizer.script("fails")
+    with pytest.raises(CompactionFailed):
+        session.compact(WINDOW)
+    assert blocks(session.prepare(60_000)) == before
 
 
 def test_a_failed_summary_changes_nothing(host: Host, summarizer: ScriptedSummarizer) -> None:

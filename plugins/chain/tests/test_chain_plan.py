@@ -144,6 +144,12 @@ def test_blocks_that_outgrow_a_third_of_the_window_are_merged_down_to_a_sixth(
     assert plan.merges(sizes, groups, 900) == runs
 
 
+def test_a_merged_block_is_no_longer_than_what_a_merge_comes_down_to() -> None:
+    assert plan.merged_limit([100, 120], 900) == 120
+    assert plan.merged_limit([2_000, 2_000], 6_000) == 1_000
+    assert plan.merges([2_000, 100, 100], [(0, 2), (2, 2)], 6_000) == ((0, 2),)
+
+
 @given(
     ends=st.lists(st.integers(1, 9), min_size=1, max_size=8),
     keep=st.integers(0, 5),

@@ -41,7 +41,8 @@ class Shell:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        environment = {name: text for name, text in os.environ.items() if not name.startswith(("REFOLD", "NO_COLOR"))}
+        ours = ("REFOLD_HOME", "REFOLD_TRACE", "NO_COLOR")
+        environment = {name: text for name, text in os.environ.items() if name not in ours}
         self.environment = {**environment, "REFOLD_HOME": str(home), "COLUMNS": "80"}
 
     def see(self, *folders: Path) -> None:

@@ -24,7 +24,8 @@ def blocks(language: str) -> list[str]:
 
 def environment(tmp_path: Path) -> dict[str, str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "REFOLD_HOME": str(tmp_path / "home"), "PATH": path, "COLUMNS": "100"}
+    inherited = {name: text for name, text in os.environ.items() if name != "REFOLD_DISABLE"}
+    return {**inherited, "REFOLD_HOME": str(tmp_path / "home"), "PATH": path, "COLUMNS": "100"}
 
 
 def test_every_refold_command_in_the_readme_succeeds_in_order(tmp_path: Path) -> None:
@@ -74,7 +75,8 @@ def test_each_program_in_the_readme_runs(number: int, tmp_path: Path) -> None:
     assert done.stdout
 
 
-def test_the_settings_in_the_readme_are_valid(tmp_path: Path) -> None:
+def test_the_settings_in_the_readme_are_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REFOLD_DISABLE", raising=False)
     from refold import Host
 
     home = tmp_path / "home"

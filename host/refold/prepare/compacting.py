@@ -8,17 +8,15 @@ from typing import get_args
 from attrs import evolve
 
 from refold.prepare.context import View
-from refold.prepare.draw import Drawn
+from refold.prepare.draw import Drawn, sent_history
 from refold.prepare.listen import listen, one_line, say
 from refold.prepare.request import Attempted, Desk
 from refold.prepare.work import Attempt, Bench, BoundWork, CompactWork, Planned, held
 from refold.registry.answers import checked
 from refold.registry.contributions import Extension
-from refold.sizing.estimate import row_tokens
-from refold.transcript.history import StoredHistory
 from refold.values.errors import CompactionFailed, SummaryRejected, Superseded, Vetoed
 from refold.values.outcome import Applied, Blocked, Demand, Event, Nothing, Outcome
-from refold.values.rows import Row, RowRange, SourceRef
+from refold.values.rows import RowRange
 
 
 def attempt(desk: Desk, drawn: Drawn, demand: Demand, *, dry: bool = False) -> Attempted:
@@ -27,7 +25,7 @@ def attempt(desk: Desk, drawn: Drawn, demand: Demand, *, dry: bool = False) -> A
     Raises CompactionFailed when it could not; then state, view and transcript are what they were. A failure after a
     commit is `Applied` with a note, since each commit leaves a complete state.
     """
-    view = evolve(drawn.view, history=_reduced(drawn))
+    view = evolve(drawn.view, history=sent_history(drawn))
     strategy = view.composition.strategy
     if strategy is None or strategy.strategy is None:
         problems = [f"{each.id or 'extensions'}: {each.text}" for each in view.composition.problems]
@@ -42,7 +40,7 @@ def attempt(desk: Desk, drawn: Drawn, demand: Demand, *, dry: bool = False) -> A
     except Planned as planned:
         return Attempted(Nothing(str(planned)), drawn.size, under_way.named)
     except (Exception, SystemExit) as error:
-        outcome = _failed(strategy.id, error, under_way)
+        outcome = _failed(strategy.id, error, under_way, work)
     if isinstance(outcome, Applied):
         view.reader.renew()
         _tell(desk, view, bench, Event(demand, strategy.id, outcome.covers, outcome))
@@ -62,10 +60,11 @@ def _outcome(answer: object, history: RowRange, under_way: Attempt) -> Outcome:
     return evolve(outcome, reason=one_line(outcome.reason))
 
 
-def _failed(strategy: str, error: BaseException, under_way: Attempt) -> Outcome:
+def _failed(strategy: str, error: BaseException, under_way: Attempt, work: CompactWork) -> Outcome:
     words = say(error)
     if under_way.committed and under_way.begun is not None:
-        return Applied(under_way.begun, note=f"stopped early: {words}")
+        kept = words.replace("; nothing was changed", "")
+        return Applied(_reached(under_way.begun, work), note=f"stopped early: {kept}")
     if isinstance(error, SummaryRejected) and error.reason == "not_smaller" and under_way.demand.kind == "manual":
         return Nothing(f"compacting would not make the request smaller: {words}")
     if isinstance(error, Vetoed):
@@ -73,6 +72,17 @@ def _failed(strategy: str, error: BaseException, under_way: Attempt) -> Outcome:
     if isinstance(error, Superseded):
         return Blocked("busy", words)
     raise CompactionFailed(f"compaction {strategy}: {words}") from error
+
+
+def _reached(begun: RowRange, work: CompactWork) -> RowRange:
+    """How far of the rows that were begun the commits came: as far as the strategy covers now."""
+    strategy = work.extension.strategy
+    assert strategy is not None
+    try:
+        covers = [section.covers.upto for section in strategy.project(work).sections if section.covers is not None]
+    except Exception:
+        return begun
+    return evolve(begun, upto=max(begun.after, min(begun.upto, max(covers, default=begun.upto))))
 
 
 def _tell(desk: Desk, view: View, bench: Bench, event: Event) -> None:
@@ -83,15 +93,3 @@ def _tell(desk: Desk, view: View, bench: Bench, event: Event) -> None:
 
 def _post(work: BoundWork, extension: Extension, event: Event) -> None:
     extension.hook.post_compact(context=work, event=event)
-
-
-def _reduced(drawn: Drawn) -> StoredHistory:
-    """The history with what reducers took off: `size` and `tail` see it, `rows` stays as durable."""
-    history, sizer = drawn.view.history, drawn.view.sizing.sizer
-    session = drawn.view.session
-    saved = {
-        seq: history.size(RowRange(session, seq - 1, seq))
-        - sizer.scale(row_tokens(Row(SourceRef(session, seq), "result", 0, 0, text=text)))
-        for seq, text in drawn.elided.items()
-    }
-    return history.saving(saved)

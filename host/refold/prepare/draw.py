@@ -21,6 +21,7 @@ from refold.prepare.window import resolve_window
 from refold.registry.answers import checked, checked_all, checked_map
 from refold.registry.composition import Composition
 from refold.registry.contributions import Extension
+from refold.sizing.estimate import row_tokens
 from refold.sizing.sizer import Sizer
 from refold.transcript import compactions, requests, sessions, state
 from refold.transcript.database import Reader
@@ -208,6 +209,22 @@ def _blocks(desk: Desk, view: View, extension: Extension) -> Sequence[ContextBlo
         return checked_all(extension.hook.context_blocks(context=BoundContext(view, extension)), ContextBlock)
 
     return listen(desk.notices, extension.id, "context_blocks", call) or ()
+
+
+def sent_history(drawn: Drawn) -> StoredHistory:
+    """The history as large as it is sent: `size` and `tail` leave out what reducers took off, and rows that become no
+    message, such as another provider's opaque items. `rows` stays as durable."""
+    history, sizer = drawn.view.history, drawn.view.sizing.sizer
+    refs = {ref for section in drawn.messages for _, sources in section for ref in sources}
+    saved = {
+        row.ref.seq: history.size(RowRange(row.ref.session, row.ref.seq - 1, row.ref.seq))
+        for row in shown_rows(drawn.view, drawn.projection.sections)
+        if row.ref not in refs and row.kind != "event"
+    }
+    for seq, text in drawn.elided.items():
+        shown_as = sizer.scale(row_tokens(Row(SourceRef(drawn.view.session, seq), "result", 0, 0, text=text)))
+        saved[seq] = history.size(RowRange(drawn.view.session, seq - 1, seq)) - shown_as
+    return history.saving(saved)
 
 
 def shown_rows(view: View, sections: Sequence[Section]) -> list[Row]:

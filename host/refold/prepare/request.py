@@ -99,7 +99,8 @@ class Prepared:
     """A request that is ready to be sent, with everything that `/context` shows of it.
 
     `size` is the whole request in tokens; `attempted` the compaction on the way, if one was tried; `rests` says that
-    automatic compaction should wait for the next turn.
+    automatic compaction should wait for the next turn. `elided` are results (seq to text) that the host shows as one
+    line for the rest of the turn.
     """
 
     session: str
@@ -113,13 +114,13 @@ class Prepared:
     rests: bool
     snapshot: Snapshot
     notices: tuple[str, ...]
+    elided: Mapping[int, str] = field(factory=dict)
 
 
 @frozen
 class Recovered:
-    """The request after a refusal. `elided` are results (seq to text) that the host shows as one line for the rest of
-    the turn; `helped` is false when nothing could be made smaller, and then asking again is of no use."""
+    """The request after a refusal. `helped` is false when nothing could be made smaller, and then asking again is of
+    no use."""
 
     prepared: Prepared
-    elided: Mapping[int, str]
     helped: bool

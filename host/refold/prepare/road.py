@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal
 
 from attrs import evolve
@@ -11,7 +12,7 @@ from refold.prepare import head, snapshot
 from refold.prepare.capture import capture
 from refold.prepare.compacting import attempt
 from refold.prepare.context import BoundContext
-from refold.prepare.draw import Drawn, draw, judge, request_of
+from refold.prepare.draw import Drawn, draw, judge, request_of, sent_history
 from refold.prepare.listen import listen
 from refold.prepare.overflow import Figures, elide_oldest, recovery_limit
 from refold.prepare.request import Ask, Attempted, Check, Desk, Prepared, Recovered
@@ -28,14 +29,15 @@ def prepare(desk: Desk, ask: Ask, *, resting: bool = False) -> Prepared:
     """The next request of a session, compacted first when that is due.
 
     At most one compaction: the request drawn after it is the one that goes out. One that fails is told in a notice,
-    and the request goes out as it was. `resting` leaves automatic compaction out. Raises ProjectionFailed; then
-    nothing was written.
+    and the request goes out as it was. `resting` leaves automatic compaction out. Once a refusal taught the window in
+    this turn, oldest results of the turn are shown as one line each where the request would not fit: it would be
+    refused again. Raises ProjectionFailed; then nothing was written.
     """
     with desk.database.read() as reader:
         drawn = draw(desk, ask, reader)
         judged = _judge(desk, ask, drawn)
         if not judged.due or resting:
-            return _finish(desk, ask, drawn, judged, None, rests=judged.due)
+            return _fitted(desk, ask, drawn, None, rests=judged.due)
         attempted = _automatic(desk, drawn, Demand("automatic", judged.size))
         if attempted is not None and isinstance(attempted.outcome, Applied):
             reader.renew()
@@ -45,7 +47,19 @@ def prepare(desk: Desk, ask: Ask, *, resting: bool = False) -> Prepared:
         still = _judge(desk, ask, drawn)
         if still.due:
             desk.notices.append(_unrelieved(drawn, attempted))
-        return _finish(desk, ask, drawn, still, attempted, rests=still.due)
+        return _fitted(desk, ask, drawn, attempted, rests=still.due)
+
+
+def _fitted(desk: Desk, ask: Ask, drawn: Drawn, attempted: Attempted | None, *, rests: bool) -> Prepared:
+    """What goes out, under the window where a refusal taught it."""
+    window = drawn.view.window.tokens
+    elided: dict[int, str] = {}
+    if ask.refused_in_turn and window is not None and drawn.size.tokens > window:
+        elided = elide_oldest(drawn, window, ask.reserve)
+    if elided:
+        ask = evolve(ask, elided={**ask.elided, **elided})
+        drawn = draw(desk, ask, drawn.view.reader)
+    return _finish(desk, ask, drawn, _judge(desk, ask, drawn), attempted, rests=rests, elided=elided)
 
 
 def compact(
@@ -94,8 +108,8 @@ def recover(desk: Desk, ask: Ask, figures: Figures, sent: int | None = None) -> 
         if elided:
             ask = evolve(ask, elided={**ask.elided, **elided})
             drawn = draw(desk, ask, reader)
-        prepared = _finish(desk, ask, drawn, _judge(desk, ask, drawn), attempted)
-        return Recovered(prepared, elided, smaller or bool(elided))
+        prepared = _finish(desk, ask, drawn, _judge(desk, ask, drawn), attempted, elided=elided)
+        return Recovered(prepared, smaller or bool(elided))
 
 
 def plan(desk: Desk, ask: Ask) -> Attempted:
@@ -122,11 +136,13 @@ def _unrelieved(drawn: Drawn, attempted: Attempted | None) -> str:
     """Why the request is still due, with the numbers that say where its tokens are."""
     view = drawn.view
     prompt = view.history.prompt()
-    newest = view.history.since(prompt.seq - 1).size() if prompt else view.history.size()
+    sent = sent_history(drawn)
+    newest = sent.since(prompt.seq - 1).size() if prompt else sent.size()
+    folded = sum(view.sizing.section(section) for section in drawn.projection.sections if section.kind != "tail")
     if attempted is None:
         why = "it failed"
     elif isinstance(attempted.outcome, Applied):
-        why = "the newest turns alone are too large"
+        why = f"folding was not enough (what stands for older rows takes {folded:,})"
     else:
         why = attempted.outcome.reason
     return (
@@ -136,7 +152,14 @@ def _unrelieved(drawn: Drawn, attempted: Attempted | None) -> str:
 
 
 def _finish(
-    desk: Desk, ask: Ask, drawn: Drawn, judged: Check, attempted: Attempted | None, *, rests: bool = False
+    desk: Desk,
+    ask: Ask,
+    drawn: Drawn,
+    judged: Check,
+    attempted: Attempted | None,
+    *,
+    rests: bool = False,
+    elided: Mapping[int, str] = MappingProxyType({}),
 ) -> Prepared:
     view = drawn.view
     if not rests and view.window.tokens is not None and drawn.size.tokens > view.window.tokens:
@@ -171,6 +194,7 @@ def _finish(
         rests=rests,
         snapshot=taken,
         notices=tuple(desk.notices),
+        elided=elided,
     )
 
 

@@ -84,8 +84,15 @@ class Scan:
     problems: tuple[Problem, ...] = ()
 
 
+DISABLE = "REFOLD_DISABLE"
+"""The environment variable that names extensions to leave out of this process, as if they were not installed."""
+
+
 def scan() -> Scan:
-    """Reads the metadata of every distribution on the path. Raises only when the path itself cannot be walked."""
+    """Reads the metadata of every distribution on the path, but those that `REFOLD_DISABLE` names.
+
+    Raises only when the path itself cannot be walked.
+    """
     importlib.invalidate_caches()
     # Python 3.11 does not do this by itself: it keeps what a folder held per modification time, and never drops it.
     metadata.MetadataPathFinder().invalidate_caches()
@@ -122,7 +129,9 @@ def scan() -> Scan:
                         f" {kept.distribution.name} is used: uninstall one",
                     )
                 )
-    return Scan(tuple(found[ext] for ext in sorted(found)), tuple(problems))
+    left_out = sorted(found.keys() & set(os.environ.get(DISABLE, "").replace(",", " ").split()))
+    problems += [Problem(None, f"{ext} is left out: the environment variable {DISABLE} names it") for ext in left_out]
+    return Scan(tuple(found[ext] for ext in sorted(found) if ext not in left_out), tuple(problems))
 
 
 def normal(name: str) -> str:

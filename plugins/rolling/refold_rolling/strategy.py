@@ -44,6 +44,11 @@ class Base:
         """The last row that stands in no tail."""
         return self.rest.range.after
 
+    @property
+    def folds_alone(self) -> bool:
+        """Whether folds of others stand for everything in front of the tail, up to a turn's end."""
+        return self.state is None and bool(self.folds) and self.folds[-1].covers.upto == self.after
+
 
 class Rolling:
     """Sections: folds that others stored, until the first compaction; then summary, recap, tail."""
@@ -64,6 +69,8 @@ class Rolling:
             )
         budget = plan.tail_budget(demand, context.window, settings, base.rest.size(), context.fixed)
         upto = base.rest.tail(budget, demand.protect)
+        if upto is None and base.folds_alone:
+            upto = base.after
         if upto is None:
             return Nothing("there is nothing older than the newest turn to fold")
         return _fold(context, demand, base, RowRange(context.session, base.after, upto))
@@ -122,7 +129,8 @@ def _observation(context: Context, base: Base, settings: RollingSettings) -> Obs
 
 def _fold(context: Work, demand: Demand, base: Base, rows: RowRange) -> Outcome:
     before = context.sizing.request(_sections(context, base))
-    context.begin(rows)
+    covers = rows if len(rows) else RowRange(context.session, context.history.range.after, rows.upto)
+    context.begin(covers)
     summary = _summarize(context, base, rows, context.window.tokens or max(1, context.fixed + base.rest.size()))
     covered = base.folds[-1].covers.upto if base.folds else 0
     ids = tuple(fold.id for fold in base.folds)
@@ -130,13 +138,13 @@ def _fold(context: Work, demand: Demand, base: Base, rows: RowRange) -> Outcome:
     state = State(summary.text, cut, ids, covered, summary.model)
     after = context.sizing.request(_sections(context, Base(state, base.folds, context.history.since(cut.seq))))
     if after >= before:
-        folded = f"folding rows {rows.after + 1}-{rows.upto}"
+        folded = f"folding rows {covers.after + 1}-{covers.upto}"
         reason = f"{folded} would not make the request smaller: {before:,} tokens now, {after:,} then"
         if demand.kind == "manual":
             return Nothing(reason)
         raise CompactionFailed(f"{reason}; nothing was changed")
     context.commit(lambda writer: save(writer, context.session, state))
-    return Applied(rows, summary=summary)
+    return Applied(covers, summary=summary)
 
 
 def _summarize(context: Work, base: Base, rows: RowRange, window: int) -> Summary:
@@ -145,6 +153,8 @@ def _summarize(context: Work, base: Base, rows: RowRange, window: int) -> Summar
     parts = list(plan.chunks(context.history, rows, plan.chunk_budget(window)))
     text = base.state.summary if base.state else ""
     passes, model = 0, ""
+    if not parts:
+        return context.summarize(*base.folds, limit=limit)
     for number, part in enumerate(parts):
         folds = base.folds if number == 0 and base.state is None else ()
         context.progress(number, len(parts))

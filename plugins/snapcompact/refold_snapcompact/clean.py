@@ -19,7 +19,7 @@ _SPACES = re.compile("[\xa0\u2000-\u200a\u202f\u205f]")
 _INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 _TRAILING = re.compile(r"(?<![ \t])[ \t]+$", re.MULTILINE)
 _BLANK = re.compile(r"\n{2,}")
-_INNER = re.compile(r"(?<=\S)(?: {2,}|[ \t]*\t[ \t]*)(?=\S)")
+_INNER = re.compile(r"(?<=\S)[ \t]+(?=\S)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -40,7 +40,7 @@ def clean(text: str) -> str:
         text = _SPACES.sub(" ", text).replace("\u3000", "  ").replace("\u2800", " ")
     text = _BLANK.sub("\n", _TRAILING.sub("", text)).strip("\n")
     if "  " in text or "\t" in text:
-        text = _INNER.sub("  ", text)
+        text = _INNER.sub(lambda found: " " if found[0] == " " else "  ", text)
         text = _INDENT.sub(lambda found: " " * (-(-len(found[0].expandtabs(4)) // 2)), text)
     return text if text.strip() else ""
 

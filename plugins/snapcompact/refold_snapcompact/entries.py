@@ -41,7 +41,7 @@ def entry(row: Row) -> str:
     if row.kind == "assistant":
         words = _inert(row.text)
         lines = [f"{MARK}ai #{seq}: {words.lstrip()}"] if words else []
-        lines += [f"{MARK}call #{seq}: {clean(call.name)}({_arguments(call.arguments)})" for call in row.calls]
+        lines += [f"{MARK}call #{seq}: {_inert(call.name)}({_arguments(call.arguments)})" for call in row.calls]
         return "\n".join(lines)
     return ""
 
@@ -91,7 +91,7 @@ def _shortened(text: str) -> str:
 
 
 def _arguments(arguments: Mapping[str, Any]) -> str:
-    return ", ".join(f"{clean(str(name))} = {_inert(_value(arguments[name]))}" for name in sorted(arguments, key=str))
+    return ", ".join(f"{_inert(str(name))} = {_inert(_value(arguments[name]))}" for name in sorted(arguments, key=str))
 
 
 def _value(value: object) -> str:

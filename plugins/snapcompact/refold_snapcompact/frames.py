@@ -6,7 +6,7 @@ The table `snapcompact_frames` caches by geometry and content. A page that is lo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from refold import Context, RefoldError, Work, Writer
 
@@ -38,6 +38,20 @@ def drawn(text: str, shape: Shape) -> bytes:
         return png(raster(text, shape))
     except Exception as error:
         raise DrawingFailed(f"{type(error).__name__}: {error}") from error
+
+
+def probe() -> None:
+    """Raises DrawingFailed where no page at all could be drawn: a session that has no page yet must know it too."""
+    try:
+        _least()
+    except Exception as error:
+        raise DrawingFailed(f"{type(error).__name__}: {error}") from error
+
+
+@cache
+def _least() -> bytes:
+    shape = Shape(8, 22, 64, 1)
+    return png(raster("x", shape))
 
 
 def sizes(context: Context, pages: Sequence[Page]) -> Mapping[str, int]:

@@ -11,6 +11,7 @@ from refold_snapcompact_memory import archive as archives
 
 from refold_snapcompact import frames
 from refold_snapcompact.layout import Page
+from refold_snapcompact.strategy import base_of
 from refold_snapcompact.stream import readable
 from refold_snapcompact.view import file_name, view
 
@@ -20,14 +21,19 @@ def render(context: Work, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
 
     `tokens` is what the pages cost in a request, `text_tokens` what their text would.
     """
-    archive = archives.load(context)
-    if archive is None:
+    base = base_of(context)
+    if archives.load(context) is not None and not base.archive.parts:
+        raise Refused(
+            f"folds of other extensions stand for all that is archived of {context.session}; no page is in view and "
+            "no file was written"
+        )
+    if not base.archive.parts:
         raise Refused(
             f"nothing of {context.session} is archived; no file was written; "
             f"'refold compact {context.session} snapcompact' archives what is old"
         )
     try:
-        seen = view(context, archive, context.history.since(archive.cut.seq).range)
+        seen = view(context, base.archive, base.rest.range)
         data = (
             []
             if seen is None

@@ -79,7 +79,7 @@ class Snapcompact:
 
     def project(self, context: Context) -> Projection:
         try:
-            seen = _seen(context, _base(context))
+            seen = _seen(context, base_of(context))
         except Unseen as reason:
             return fallback.project(context, str(reason))
         trigger = context.window.share(context.settings(SnapcompactSettings).trigger_percent)
@@ -92,7 +92,7 @@ class Snapcompact:
             return fallback.compact(context, demand, str(reason))
 
 
-def _base(context: Context) -> Base:
+def base_of(context: Context) -> Base:
     """The archive serves while its cut holds and no row is left between the folds of others and its end.
 
     Parts that those folds cover already are not shown.
@@ -113,6 +113,8 @@ def _seen(context: Context, base: Base) -> Seen:
     if not plan.reads_images(context.model):
         raise Unseen(NO_IMAGES)
     try:
+        if not base.archive.parts:
+            frames.probe()
         seen = view(context, base.archive, base.rest.range)
     except frames.DrawingFailed as error:
         raise Unseen(f"pages could not be drawn ({error})") from error
@@ -140,7 +142,7 @@ def _archive(context: Work, demand: Demand) -> Outcome:
             f"system prompt, context and tools take {context.fixed:,} tokens of a window of "
             f"{context.window.tokens:,}; nothing was changed. Shorten them, or use a model with a larger window"
         )
-    now = _seen(context, _base(context))
+    now = _seen(context, base_of(context))
     base = now.base
     budget = plan.tail_budget(demand, context.window, settings, base.rest.size(), context.fixed)
     upto = base.rest.tail(budget, demand.protect)
@@ -163,7 +165,16 @@ def _archive(context: Work, demand: Demand) -> Outcome:
         frames.replace(context, writer, pages)
 
     context.commit(write)
-    return Applied(rows, kind="pages")
+    return Applied(rows, kind="pages", note=_unseen(then))
+
+
+def _unseen(seen: Seen) -> str:
+    """What of the archive no page shows, for the one who asked."""
+    pages = seen.view
+    if pages is None or not pages.dropped:
+        return ""
+    shown = f"{len(pages.pages)} of {pages.count} pages fit the budget"
+    return f"{shown}; {pages.dropped:,} cells stay in the archive, unseen"
 
 
 def _size(context: Context, seen: Seen) -> int:

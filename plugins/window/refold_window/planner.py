@@ -8,7 +8,7 @@ be had. Pure: no I/O, no model, no clock.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Literal
 
 from attrs import evolve, field, frozen
@@ -64,13 +64,19 @@ def plan(view: Shape, budget: Budget) -> Plan | Refusal:
 
 
 def clearable(view: Shape, budget: Budget, tools: Collection[ToolClass]) -> tuple[Result, ...]:
-    """The results of such tools that may be cleared, oldest first.
+    """The `older` results of such tools without the newest read of each target, oldest first."""
+    newest_reads = {each.key: each.seq for each in view.results if each.key is not None and not each.failed}
+    return tuple(
+        each for each in older(view, budget, tools) if each.key is None or newest_reads.get(each.key) != each.seq
+    )
+
+
+def older(view: Shape, budget: Budget, tools: Collection[ToolClass]) -> tuple[Result, ...]:
+    """The results of such tools that may be cleared where nothing else is left, oldest first.
 
     Never: what the model has not seen, an error, what a call pinned, what is small, what lies behind the barrier. The
-    newest `keep_results` of all that are left stay, and so does the newest read of each target; neither is used up by
-    results that could not be cleared anyway.
+    newest `keep_results` of all that are left stay; they are not used up by results that could not be cleared anyway.
     """
-    newest_reads = {each.key: each.seq for each in view.results if each.key is not None and not each.failed}
     worth = [
         each
         for each in view.results
@@ -81,31 +87,34 @@ def clearable(view: Shape, budget: Budget, tools: Collection[ToolClass]) -> tupl
         and each.receipt_tokens < each.tokens
     ]
     old = worth[: len(worth) - budget.keep_results] if budget.keep_results else worth
-    return tuple(
-        each
-        for each in old
-        if each.tool in tools
-        and (each.key is None or newest_reads.get(each.key) != each.seq)
-        and (view.barrier is None or each.seq <= view.barrier)
-    )
+    return tuple(each for each in old if each.tool in tools and (view.barrier is None or each.seq <= view.barrier))
 
 
 def _candidates(view: Shape, budget: Budget) -> Iterator[Plan]:
-    """Every plan that may be made, cheapest first."""
-    for kind, tools in _RUNGS:
-        results = clearable(view, budget, tools)
-        if results:
-            yield _with_clears(Plan(kind, 0), results)
+    """Every plan that may be made, the ones that cost least first; newest reads go last."""
+    yield from _clears(view, budget, clearable)
     if budget.curator == "ready":
         yield from _summaries(view, budget)
+    if budget.over or not _ends(view):
+        yield from _clears(view, budget, older)
+
+
+def _clears(
+    view: Shape, budget: Budget, which: Callable[[Shape, Budget, Collection[ToolClass]], Sequence[Result]]
+) -> Iterator[Plan]:
+    for kind, tools in _RUNGS:
+        if results := which(view, budget, tools):
+            yield _with_clears(Plan(kind, 0), results)
 
 
 def _summaries(view: Shape, budget: Budget) -> Iterator[Plan]:
     """A summary of the prefix; then the same with older results of what stays cleared in the same record."""
     end = _recent_end(view, budget)
-    if end is None and not view.dropped_tokens:
+    outgrown = view.summary_tokens * 2 > budget.summary * 3
+    if end is None and not view.dropped_tokens and not outgrown:
         return
-    # Without a turn to fold, a summary may still cover what had left without one.
+    # Without a turn to fold, a summary may still cover what had left without one, or its own older text where that
+    # takes clearly more than its share, as after a change to a smaller window.
     cut = end or End(view.after, 0, 0)
     source = cut.raw + view.dropped_tokens + view.summary_tokens
     limit = min(budget.summary, source // 2)

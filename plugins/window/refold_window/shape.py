@@ -125,7 +125,7 @@ def _results(context: Context, rows: list[Row], cleared: Mapping[int, str]) -> I
             key=target(call, traits) if traits.reads else None,
             seen=seq < answered,
             failed=not row.ok or bool(code),
-            pinned=bool(traits.pins and call.arguments.get(traits.pins)),
+            pinned=call.arguments.get(traits.pins or "keep") in (True, "true", "True"),
         )
 
 

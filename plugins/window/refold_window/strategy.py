@@ -10,6 +10,7 @@ from refold import (
     Context,
     Demand,
     Fact,
+    Fold,
     Nothing,
     Observation,
     Outcome,
@@ -100,16 +101,23 @@ class _Attempt:
         """The rows that the plan newly stands for or rewrites."""
         session = self.context.session
         if plan.kind == "summary" and plan.upto is not None:
-            return RowRange(session, self.view.summarized, plan.upto)
+            known = self.view.summarized
+            return RowRange(session, self.view.base if plan.upto == known else known, plan.upto)
         if plan.upto is not None:
             return RowRange(session, self.view.after, plan.upto)
         return RowRange(session, min(plan.clear) - 1, max(plan.clear))
 
     def _summary(self, plan: Plan) -> Summary:
-        """One curator call for all rows that are not summarized yet, those that left without a summary included."""
-        record = self.view.record
+        """One curator call for all rows that are not summarized yet, those that left without a summary included.
+
+        Where there are none, the summary in force is what is to be made shorter.
+        """
+        record, rows = self.view.record, self._rows(plan)
         previous = record.summary or "" if record is not None else ""
-        return self.context.summarize(self._rows(plan), previous=previous, limit=plan.limit)
+        if record is None or plan.upto != self.view.summarized:
+            return self.context.summarize(rows, previous=previous, limit=plan.limit)
+        told = Fold("window", str(record.id), f"of rows {rows.after + 1}-{rows.upto}", previous, rows)
+        return self.context.summarize(told, limit=plan.limit)
 
     def _written(self, plan: Plan, rows: RowRange, summary: Summary | None) -> Outcome:
         record = self._record(plan, summary)

@@ -43,6 +43,10 @@ class Curator:
         return Reply(account(prompt), "end", self.name) if answer is None else answer
 
 
+OTHERS = ("chain-memory", "eviction", "lcm-memory", "snapcompact-memory")
+"""Extensions of this workspace that are on by default and add tools, folds or words to a request."""
+
+
 @define
 class Kit:
     """A host with window in force."""
@@ -52,12 +56,9 @@ class Kit:
     host: Host
 
     def session(self, id: str = "one") -> Session:
-        """A new session under window, with nothing else that is installed here: no tools, no other folds."""
+        """A new session under window."""
         session = self.host.new(id)
         self.host.choose("window", True, session.id)
-        for each in self.host.extensions(session.id).extensions:
-            if each.enabled and each.kind != "strategy" and each.id != "window-memory":
-                self.host.choose(each.id, False, session.id)
         return session
 
     def reopen(self) -> None:
@@ -69,7 +70,8 @@ class Kit:
 def kit(tmp_path: Path) -> Iterator[Kit]:
     home = tmp_path / "home"
     home.mkdir()
-    home_file.update(home / "extensions.json", lambda sections: sections.update({"window": dict(SETTINGS)}))
+    wanted = {"enabled": dict.fromkeys(OTHERS, False), "window": dict(SETTINGS)}
+    home_file.update(home / "extensions.json", lambda sections: sections.update(wanted))
     curator = Curator()
     made = Kit(home, curator, Host(home, summarizers=[curator]))
     yield made

@@ -96,15 +96,49 @@ def test_a_rung_that_gains_too_little_is_not_taken(gain: int) -> None:
         dump(5, 400, seen=False),
         dump(5, 400, failed=True),
         dump(5, 400, pinned=True),
-        dump(5, 400, key="/src/a.py"),
         Result(5, "dump", 19, "[cleared]", 15),
         Result(5, "dump", 400, "[cleared]", 400),
     ],
-    ids=["unseen", "an error", "pinned", "the newest read of its target", "tiny", "a receipt that is not smaller"],
+    ids=["unseen", "an error", "pinned", "tiny", "a receipt that is not smaller"],
 )
 def test_such_a_result_is_never_cleared(spared: Result) -> None:
     assert clearable(view(spared), P, {"dump", "action"}) == ()
     assert plan(view(spared), P) == Refusal("nothing", "there is nothing older that is worth clearing or folding")
+
+
+def test_newest_reads_go_last_only_where_no_turn_can_be_folded_or_the_request_does_not_fit() -> None:
+    one_turn = view(dump(5, 400, key="/src/a.py"))
+    assert clearable(one_turn, P, {"dump", "action"}) == ()
+    cleared = plan(one_turn, P)
+    assert isinstance(cleared, Plan)
+    assert (cleared.kind, tuple(cleared.clear)) == ("microcompact", (5,))
+    turns = view(dump(5, 400, key="/src/a.py"), ends=TURNS)
+    chosen = plan(turns, P)
+    assert isinstance(chosen, Plan)
+    assert chosen.kind == "summary"
+    assert plan(turns, evolve(P, curator="failed")) == Refusal(
+        "nothing", "there is nothing older that is worth clearing or folding"
+    )
+    over = plan(turns, evolve(P, size=900, target=550, over=True, curator="failed"))
+    assert isinstance(over, Plan)
+    assert (over.kind, tuple(over.clear)) == ("microcompact", (5,))
+
+
+def test_one_long_turn_of_distinct_reads_keeps_its_newest_results() -> None:
+    reads = tuple(dump(seq, 200, key=f"/src/{seq}.py") for seq in range(1, 8))
+    chosen = plan(Shape(0, 1_400, reads), evolve(P, size=1_500, target=700, over=True))
+    assert isinstance(chosen, Plan)
+    assert tuple(chosen.clear) == (1, 2, 3, 4, 5)
+
+
+@pytest.mark.parametrize(("tokens", "again"), [(100, False), (150, False), (400, True)])
+def test_a_summary_that_clearly_outgrew_its_share_is_made_shorter_where_no_turn_is_left_to_fold(
+    tokens: int, again: bool
+) -> None:
+    chosen = plan(Shape(40, 200, summary_tokens=tokens), evolve(P, size=700))
+    assert isinstance(chosen, Plan) is again
+    if isinstance(chosen, Plan):
+        assert (chosen.kind, chosen.upto, chosen.limit, chosen.gain) == ("summary", 40, 100, 300)
 
 
 def test_an_older_read_of_a_target_goes_and_the_newest_stays() -> None:

@@ -45,6 +45,17 @@ def test_older_reads_are_cleared_first_and_no_model_is_called(kit: Kit, session:
     assert prepared.size.tokens == records(session)[0]["after_tokens"]
 
 
+@pytest.mark.parametrize(("keep", "kept"), [(True, True), ("true", True), (False, False), ("false", False)])
+def test_a_result_whose_call_asked_to_keep_it_is_not_cleared(session: Session, keep: object, kept: bool) -> None:
+    act(session, 0, "Grep", {"pattern": "p0", "keep": keep}, words(800))
+    for n in range(1, 6):
+        act(session, n, "Grep", {"pattern": f"p{n}"}, words(800))
+    session.user("and now?")
+    shown = results(session.prepare(WINDOW))
+    assert shown[0].startswith("[cleared: ") is not kept
+    assert shown[1].startswith("[cleared: ")
+
+
 def test_actions_are_cleared_too_when_reads_do_not_suffice_and_leave_receipts(kit: Kit, session: Session) -> None:
     act(session, 0, "Grep", {"pattern": "p"}, words(800))
     for n in range(1, 6):
@@ -71,6 +82,25 @@ def test_a_summary_replaces_an_older_prefix_when_clearing_does_not_suffice(kit: 
     assert (record["first_seq"], record["active"], record["lossy"], record["summary"]) == (1, True, False, True)
     assert (record["retained_first_seq"], record["retained_last_seq"]) == (record["last_seq"] + 1, 21)
     assert prepared.size.tokens == record["after_tokens"]
+
+
+def test_a_summary_is_made_shorter_when_the_window_shrinks_and_only_the_newest_turn_is_behind_it(
+    kit: Kit, session: Session
+) -> None:
+    kit.curator.answers = [Reply(words(1_500), "end", "curator")]
+    for n in range(5):
+        chat(session, n, 8_000)
+    chat(session, 5, 1_000)
+    session.compact(40_000)
+    assert [record["last_seq"] for record in records(session)] == [10]
+    kit.curator.answers = [Reply("what counts, in short", "end", "curator")]
+    prepared = session.prepare(4_000)
+    assert outcome(prepared).kind == "summary"  # type: ignore[union-attr]
+    assert "what counts, in short" in texts(prepared)
+    assert "goal: question 0" in texts(prepared)
+    assert prepared.size.tokens < 2_400
+    newest = records(session)[-1]
+    assert (newest["first_seq"], newest["last_seq"], newest["lossy"]) == (1, 10, False)
 
 
 def test_a_second_summary_carries_the_first_and_there_is_only_one_in_the_view(kit: Kit, session: Session) -> None:
@@ -310,7 +340,7 @@ def test_eight_turns_that_refill_the_window_end_in_one_suspended_notice_and_no_t
     chat(session, 100, 2_000)
     asked = turns_that_refill(session, 8)
     assert kit.curator.calls == 2
-    notices = [notice for prepared in asked for notice in prepared.notices if "suspended" in notice]
+    notices = [notice for prepared in asked for notice in prepared.notices if "suspended: " in notice]
     assert len(notices) == 1
     assert "until a request stays below 4,800 tokens" in notices[0]
     blocked = [outcome(prepared) for prepared in asked if isinstance(outcome(prepared), Blocked)]
@@ -354,7 +384,7 @@ def test_the_guard_is_rearmed_by_a_request_that_really_fits(kit: Kit, session: S
     session.assistant("short again")
     again = turns_that_refill(session, 8, first=20)
     assert kit.curator.calls == 4
-    assert sum("suspended" in notice for prepared in again for notice in prepared.notices) == 1
+    assert sum("suspended: " in notice for prepared in again for notice in prepared.notices) == 1
 
 
 def test_the_guard_survives_a_restart_suspended_and_armed(kit: Kit, session: Session) -> None:
@@ -364,7 +394,7 @@ def test_the_guard_survives_a_restart_suspended_and_armed(kit: Kit, session: Ses
     session = kit.host.session("one")
     later = turns_that_refill(session, 5, first=3)
     assert kit.curator.calls == 2
-    assert not any("suspended" in notice for prepared in later for notice in prepared.notices)
+    assert not any("suspended: " in notice for prepared in later for notice in prepared.notices)
     for n in range(3):
         session.user(f"small {n}")
         session.prepare(WINDOW)
@@ -386,7 +416,7 @@ def test_turns_in_between_that_fit_are_no_thrash(kit: Kit, session: Session) -> 
     for n in range(60):
         chat(session, n, 520)
         prepared = session.prepare(WINDOW)
-        assert not any("suspended" in notice for notice in prepared.notices)
+        assert not any("suspended: " in notice for notice in prepared.notices)
     assert 3 <= kit.curator.calls <= 30
 
 

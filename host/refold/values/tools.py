@@ -18,9 +18,9 @@ class ToolTraits:
     """What a tool does, by the names of the arguments that say to what.
 
     `reads`, `searches` and `lists` name the argument that holds the target of a call whose result can be had again;
-    `writes` names the arguments that hold targets it changes; `action`: it acts on the world; `pins` names the
-    argument by which a call asks for its result to be kept. An unknown tool has no traits and is never cleared as if
-    it could be read again.
+    `writes` names the arguments that hold targets it changes, or a patch that names them; `action`: it acts on the
+    world; `pins` names the argument by which a call asks for its result to be kept. An unknown tool has no traits and
+    is never cleared as if it could be read again.
     """
 
     reads: str | None = None

@@ -39,7 +39,9 @@ KNOWN_TOOLS: Mapping[str, ToolTraits] = {
     "shell_command": _ACTION,
     "exec_command": _ACTION,
     "local_shell": _ACTION,
-    "apply_patch": _ACTION,
+    "apply_patch": ToolTraits(writes=("input",), action=True),
+    "list_dir": ToolTraits(lists="dir_path"),
+    "grep_files": ToolTraits(searches="pattern"),
     "view_image": ToolTraits(reads="path"),
     # Gemini CLI
     "read_file": ToolTraits(reads="absolute_path"),

@@ -8,7 +8,7 @@ from typing import Any
 from refold import Context, ContextBlock, Fact, Manifest, Projection, Reducer, Rows, Tool, hookimpl
 
 from refold_eviction.placeholders import OPENS, STALE
-from refold_eviction.reducer import Eviction, active
+from refold_eviction.reducer import STANDS_BACK, Eviction, active
 from refold_eviction.results import KEEP_TOOL
 from refold_eviction.settings import EvictionSettings
 
@@ -69,6 +69,11 @@ def tools() -> Sequence[Tool]:
 
 def mark(context: Context, arguments: Mapping[str, Any]) -> str:
     """The call itself is the mark: the reducer finds it in the transcript."""
+    if context.strategy in STANDS_BACK:
+        return (
+            f"nothing was marked: the strategy {context.strategy} clears older results by itself; it keeps a result "
+            "whose own call says keep: true, so repeat the call with that"
+        )
     if not active(context):
         return "nothing to do: results do not collapse in this session"
     named = [str(arguments[name]) for name in ("pattern", "path") if arguments.get(name)]

@@ -34,8 +34,9 @@ def gate(size: int, window: int | None, start_percent: int, refused: bool) -> bo
 
 
 def verdicts(seen: Seen, settings: EvictionSettings, *, listings: bool = True) -> dict[SourceRef, Verdict]:
-    """Every result that collapses. In this order: a stale one collapses, pinned or not; then one inside its window
-    stays, and one that was marked useful; the others collapse. `listings` false: those wait."""
+    """Every result that collapses. In this order: one that the model has not seen yet stays; a stale one collapses,
+    pinned or not; then one inside its window stays, and one that was marked useful; the others collapse. `listings`
+    false: those wait."""
     candidates = [result for result in seen.results if result.size > settings.min_result_bytes]
     reads = [result for result in candidates if result.kind != "listing"]
     steps = sorted({result.step for result in candidates if result.kind == "listing"})[-LISTING_STEPS:]
@@ -43,13 +44,13 @@ def verdicts(seen: Seen, settings: EvictionSettings, *, listings: bool = True) -
     written = _Written.of(seen)
     found: dict[SourceRef, Verdict] = {}
     for result in candidates:
-        if result.kind == "listing" and not listings:
+        if result.step == seen.unread or (result.kind == "listing" and not listings):
             continue
         modified = written.first(result)
         inside = result.step in steps if result.kind == "listing" else result.ref in newest
         if modified:
             found[result.ref] = Verdict(result, modified)
-        elif not (inside or result.step == seen.unread or _marked(seen, result)):
+        elif not (inside or _marked(seen, result)):
             found[result.ref] = Verdict(result)
     return found
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 _DRIVE = re.compile(r"^[a-z]:", re.IGNORECASE)
 _ADDRESS = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): *(\S.*?)[ \t\r]*$", re.MULTILINE)
 _GLOB = re.compile(r"[*?\[{]")
 
 
@@ -18,6 +19,15 @@ def is_address(text: str) -> bool:
     (True, False)
     """
     return bool(_ADDRESS.match(text))
+
+
+def patched(text: str) -> tuple[str, ...]:
+    """The files that a patch in the form of Codex's `apply_patch` names; none: the text is no such patch.
+
+    >>> patched("*** Begin Patch\\n*** Update File: a.py\\n*** Move to: b.py\\n+x\\n*** End Patch"), patched("a.py")
+    (('a.py', 'b.py'), ())
+    """
+    return tuple(dict.fromkeys(_PATCHED.findall(text))) if "*** " in text else ()
 
 
 @lru_cache(maxsize=4096)

@@ -13,7 +13,7 @@ from refold_eviction.results import seen
 from refold_eviction.settings import EvictionSettings
 
 STANDS_BACK = frozenset(("window",))
-"""Strategies that clear results by themselves."""
+"""Strategies that clear results by themselves, and heed `keep: true` on a call."""
 
 
 class Eviction:
@@ -30,7 +30,7 @@ class Eviction:
 
     def pins(self, context: Context) -> bool:
         """Whether `keep: true` on a call is heeded."""
-        return active(context)
+        return active(context) or context.strategy in STANDS_BACK
 
 
 def active(context: Context) -> bool:

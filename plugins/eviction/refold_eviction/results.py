@@ -8,7 +8,7 @@ from typing import Any, Literal
 from attrs import frozen
 from refold import Call, Row, SourceRef, ToolTraits
 
-from refold_eviction.paths import is_address, joined, listed_folder
+from refold_eviction.paths import is_address, joined, listed_folder, patched
 
 KEEP_TOOL = "keep_result"
 KEEP_ARGUMENT = "keep"
@@ -66,7 +66,8 @@ class Write:
 
 @frozen
 class Mark:
-    """A call of `keep_result` in the assistant row `seq`: by path (perhaps some lines of it), or by pattern."""
+    """A call of `keep_result` that succeeded, in the assistant row `seq`: by path (perhaps some lines of it), or by
+    pattern."""
 
     seq: int
     path: str
@@ -90,14 +91,17 @@ def seen(rows: Sequence[Row], traits: Traits) -> Seen:
     for step, call, row in _answered(rows):
         known = traits(call.name)
         if call.name == KEEP_TOOL:
-            marks.append(_mark(step, call.arguments))
-        elif known is not None and not known.action:
-            if known.writes:
-                paths = tuple(path for name in known.writes for path in _words(call.arguments, name, *_PATHS))
-                if paths and _succeeded(row):
-                    writes.append(Write(row.ref.seq, paths))
-            elif (result := _result(step, call, row, known)) is not None:
-                results.append(result)
+            mark = _mark(step, call.arguments)
+            if (mark.path or mark.pattern) and _succeeded(row):
+                marks.append(mark)
+        elif known is None:
+            continue
+        elif known.writes:
+            paths = _written(call.arguments, known.writes)
+            if paths and _succeeded(row):
+                writes.append(Write(row.ref.seq, paths))
+        elif not known.action and (result := _result(step, call, row, known)) is not None:
+            results.append(result)
     newest = next((row for row in reversed(rows) if row.kind == "assistant"), None)
     return Seen(tuple(results), tuple(writes), tuple(marks), newest.ref.seq if newest and newest.calls else 0)
 
@@ -161,6 +165,12 @@ def _result(step: int, call: Call, row: Row, traits: ToolTraits) -> Result | Non
         text_lines=row.text.rstrip("\n").count("\n") + 1,
         kept=kept,
     )
+
+
+def _written(arguments: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
+    """The targets that these arguments hold; those that a patch names, where one holds a patch."""
+    targets = (target for name in names for target in _words(arguments, name, *_PATHS))
+    return tuple(path for target in targets for path in patched(target) or (target,))
 
 
 def _mark(step: int, arguments: Mapping[str, Any]) -> Mark:

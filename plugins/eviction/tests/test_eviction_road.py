@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 from refold import Call, Host, Rows, Session
 from refold.agent.tools import HostTool
+from refold.prepare.context import BoundContext
 from refold.prepare.request import Prepared
 from refold.testing import ScriptedSummarizer
 from refold.values.tools import ToolTraits
+from refold_eviction import mark
 
 Open = Callable[..., Host]
 WINDOW = 20_000
@@ -167,6 +169,13 @@ def test_it_stands_back_under_a_strategy_that_clears_results_by_itself(
     prepared = session.prepare(1_000_000)
     assert not any(text.startswith("[evicted:") for text in elided(prepared).values())
     assert "# Collapsed results" not in prepared.request.system
+    session.tools = (HostTool("read", "Reads.", {"type": "object", "properties": {}}, str, ToolTraits(reads="path")),)
+    tools = {tool.name: tool for tool in session.prepare(1_000_000).request.tools}
+    assert "keep" in tools["read"].parameters["properties"], "that strategy heeds it"
+    with session.host.database.read() as reader:
+        view, _ = session._work(reader)
+        context = BoundContext(view, view.composition.extension("eviction"))
+        assert mark(context, {"path": "a"}).startswith("nothing was marked: the strategy window clears")
 
 
 def test_faults_of_the_settings_are_named_and_the_defaults_serve(open_home: Open) -> None:

@@ -151,13 +151,53 @@ def test_a_write_makes_stale_what_it_touched(call: tuple[str, Mapping[str, Any]]
         assert f", stale since {written} was modified; call {call[0]} again]" in collapsed[3]
 
 
-def test_stale_beats_the_newest_the_marks_and_what_was_not_seen() -> None:
+def test_stale_beats_the_newest_and_the_marks() -> None:
     told = Told().do(read("a", keep=True))
     told.do(("keep_result", {"path": "a"}), text="marked")
     told.do(("edit", {"path": "a"}), text="edited")
     assert set(lines(told.rows)) == {3}
+
+
+def test_what_was_not_seen_yet_stays_though_stale_and_goes_one_request_later() -> None:
     at_once = Told().do(read("a"), ("write", {"path": "a"}))
-    assert set(lines(at_once.rows)) == {3}
+    assert lines(at_once.rows) == {}
+    assert set(lines(at_once.answer().rows)) == {3}
+
+
+PATCH = """*** Begin Patch
+*** Update File: src/a.py
+*** Move to: src/moved.py
+@@
+-x
++*** not a header
+*** Add File: src/new.py
++y
+*** Delete File: src/gone.py
+*** End Patch
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "stale"),
+    [
+        ("src/a.py", True),
+        ("/repo/src/moved.py", True),
+        ("src/new.py", True),
+        ("src/gone.py", True),
+        ("src/other.py", False),
+        ("not a header", False),
+    ],
+)
+def test_a_patch_writes_the_files_that_it_names(path: str, stale: bool) -> None:
+    told = Told().do(read(path)).do(("apply_patch", {"input": PATCH}), text="Success.").answer()
+    assert (3 in lines(told.rows)) is stale
+    denied = Told().do(read(path)).do(("apply_patch", {"input": PATCH}), text="no", ok=False).answer()
+    assert lines(denied.rows) == {}
+
+
+def test_listings_and_searches_of_codex_are_known() -> None:
+    told = Told().do(("list_dir", {"dir_path": "/repo/src"}), ("grep_files", {"pattern": "x", "path": "/repo/src"}))
+    assert set(lines(told.do(("apply_patch", {"input": PATCH}), text="Success.").answer().rows)) == {3, 4}
 
 
 def test_a_read_after_the_write_is_fresh() -> None:
@@ -228,6 +268,19 @@ def test_a_marked_result_stays(
 def test_a_mark_covers_earlier_results_alone() -> None:
     told = Told().do(("keep_result", {"path": "a"}), text="marked").do(read("a")).do(read("b")).do(read("c")).answer()
     assert 5 in lines(told.rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "ok"), [("marked", False), ("Permission denied", True), ("[not executed: stopped]", False)]
+)
+def test_a_mark_that_failed_or_was_denied_keeps_nothing(text: str, ok: bool) -> None:
+    told = Told().do(read("a")).do(("keep_result", {"path": "a"}), text=text, ok=ok)
+    assert 3 in lines(told.do(read("m")).do(read("n")).answer().rows)
+
+
+def test_a_mark_that_names_nothing_keeps_nothing() -> None:
+    told = Told().do(("grep", {"path": "src"})).do(("keep_result", {}), text="usage: keep_result")
+    assert 3 in lines(told.do(read("m")).do(read("n")).answer().rows)
 
 
 def test_a_mark_keeps_no_listing() -> None:

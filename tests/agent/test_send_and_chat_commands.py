@@ -130,6 +130,31 @@ def test_an_interrupted_send_keeps_what_was_seen(session: Session, model: Any, h
     assert session.rows()[-1].text == f"I was about to say\n{CUT}"
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_send_that_is_asked_to_end_keeps_what_was_seen(
+    session: Session, model: Any, home: Path, number: signal.Signals
+) -> None:
+    model.plays(Say("I was about to say", end="hang"))
+    env = {**os.environ, "REFOLD_HOME": str(home), "NO_PROXY": "127.0.0.1"}
+    command = [sys.executable, "-m", "refold", "send", "s", "Hi"]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert model.begun.wait(20)
+        time.sleep(0.3)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+    assert process.returncode == 128 + number
+    assert out == "I was about to say\n"
+    assert "the turn ended early: cancelled; what came is kept" in err
+    assert session.rows()[-1].text == f"I was about to say\n{CUT}"
+
+
+def test_a_send_that_breaks_off_ends_its_line(session: Session, model: Any, home: Path) -> None:
+    model.plays(Say("Half of it", end="cut"))
+    code, out, err = here(home, "send", "s", "Hi")
+    assert (code, out) == (1, "Half of it\n")
+    assert err.startswith("refold: error: provider local broke off its answer; the text that came of it is kept")
+
+
 # chat
 
 
@@ -251,6 +276,31 @@ def test_leaving_while_an_answer_comes_keeps_what_came(terminal: Terminal, sessi
     assert session.rows()[-1].text == f"I am going to\n{CUT}"
 
 
+def test_a_console_that_is_asked_to_end_keeps_what_came(terminal: Terminal, session: Session, model: Any) -> None:
+    model.plays(Say("I am going to", end="hang", pieces=1))
+    terminal.until("session s;")
+    terminal.types("Hi\r")
+    terminal.until("I am going to")
+    os.kill(terminal.pid, signal.SIGTERM)
+    assert terminal.leaves() == 0
+    assert session.rows()[-1].text == f"I am going to\n{CUT}"
+
+
+def test_commands_that_change_nothing_run_beside_a_turn(terminal: Terminal, session: Session, model: Any) -> None:
+    model.plays(Say("I am going to", end="hang", pieces=1))
+    terminal.until("session s;")
+    terminal.types("Hi\r")
+    terminal.until("I am going to")
+    terminal.types("/tree\r")
+    terminal.until("* s")
+    terminal.types("/extensions\r")
+    terminal.until("rolling")
+    terminal.types("/fork\r")
+    terminal.until("something runs; Ctrl-C stops it, or wait")
+    terminal.types("\x04")
+    assert terminal.leaves() == 0
+
+
 def test_commands_complete_from_the_front_of_the_line(session: Session) -> None:
     from prompt_toolkit.application import create_app_session
     from prompt_toolkit.completion import CompleteEvent
@@ -313,6 +363,7 @@ def test_a_compaction_is_one_live_row_and_then_one_line() -> None:
     assert nothing == Line("note", "nothing was compacted: all is new")
     [failed] = screen.hear(events.CompactionFinished(None, 9, 9, "no key"))
     assert failed == Line("error", "no key")
+    assert screen.hear(events.CompactionFinished(None, 9, 9, "cancelled", stopped=True)) == []
 
 
 FOOTERS = [

@@ -6,11 +6,12 @@ import sys
 from typing import Any
 
 import pytest
-from refold import Call, Host, Session
+from refold import Call, Host, Refused, Session
 from refold.agent import events
 from refold.agent.tools import HostTool
 from refold.agent.turn import HALTED, STOPPED
 from refold.providers.failures import ProviderError
+from refold.sizing.estimate import tokens
 
 from .wires import Refuse, Say
 
@@ -193,6 +194,36 @@ def test_results_are_capped_when_they_are_produced_and_say_so(session: Session, 
     long, wide = (row.text for row in session.rows() if row.kind == "result")
     assert "[… 9,950 lines of 10,000 left out …]" in long
     assert "[… 98,999 bytes of 99,999 left out …]" in wide
+
+
+def test_results_of_one_step_take_their_share_of_a_small_window(session: Session, model: Any, configure: Any) -> None:
+    configure(window=8_000, maxOutput=500)
+    session.tools = (HostTool("wide", "Much.", SCHEMA, lambda arguments: "some words here " * 9_000),)
+    model.plays(Say("", tuple((str(n), "wide", {}) for n in range(4))), Say("Read."), Say("", (("5", "wide", {}),)))
+    session.send("All four")
+    results = [row.text for row in session.rows() if row.kind == "result"]
+    assert all("bytes of 144,000 left out" in text for text in results)
+    assert 2_000 < sum(tokens(text) for text in results) < 8_000 * 42 // 100
+    assert [each.outcome for each in session.requests()] == ["ok", "ok"]
+
+
+def test_an_empty_prompt_is_refused_and_nothing_is_kept(session: Session) -> None:
+    with pytest.raises(Refused, match="the prompt is empty; nothing was sent"):
+        session.send(" \n")
+    assert session.rows() == []
+
+
+def test_an_approval_that_fails_is_an_error_result(session: Session, model: Any) -> None:
+    def approve(call: Call) -> bool:
+        raise OSError("nobody is there")
+
+    session.tools = (HostTool("write", "Writes.", SCHEMA, lambda arguments: "written", approval=True),)
+    session.approve = approve
+    model.plays(Say("", (("1", "write", {}),)), Say("I see."))
+    assert session.send("Write").text == "I see."
+    result = session.rows()[2]
+    assert (result.ok, "nobody is there" in result.text) == (False, True)
+    assert result.text.startswith("[not executed: ")
 
 
 FAULTS = [

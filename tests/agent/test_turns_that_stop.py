@@ -271,7 +271,12 @@ def test_a_cancelled_summary_leaves_the_turn_cancelled_and_nothing_folded(
 
     model.plays(Say("Hi."))
     before = time.monotonic()
-    assert session.send("And now?", on_event=hear).stop == "cancelled"
+    told: list[Any] = []
+    assert session.send("And now?", on_event=lambda event: (told.append(event), hear(event))).stop == "cancelled"
+    [over] = [event for event in told if isinstance(event, events.CompactionFinished)]
+    assert over.stopped
+    assert not [event for event in told if isinstance(event, events.Noticed)]
+    assert session.requests() == []
     assert time.monotonic() - before < 10
     assert model.asked == []
     assert session.record.compactions == 0

@@ -42,11 +42,12 @@ class Watch:
 
 @frozen
 class Command:
-    """A command of the host. `run` gets what stands behind the name."""
+    """A command of the host. `run` gets the words behind the name; `reads` says of them whether they change nothing."""
 
     usage: str
     summary: str
     run: Callable[[Session, str, Watch], Reply]
+    reads: Callable[[str], bool]
 
 
 def split_command(text: str) -> tuple[str, str] | None:
@@ -57,6 +58,16 @@ def split_command(text: str) -> tuple[str, str] | None:
     """
     found = _COMMAND.match(text.strip())
     return (found[1], found[2]) if found else None
+
+
+def only_reads(text: str) -> bool:
+    """Whether this is a command of the host that changes nothing, so that it may run beside a turn.
+
+    >>> only_reads("/context tail"), only_reads("/extensions"), only_reads("/extensions disable chain")
+    (True, True, False)
+    """
+    split = split_command(text)
+    return split is not None and split[0] in HOST and HOST[split[0]].reads(split[1])
 
 
 def commands_of(session: Session) -> dict[str, str]:
@@ -167,12 +178,27 @@ def _misused(name: str) -> Refused:
     return Refused(f"nothing was done; usage: {HOST[name].usage}")
 
 
+def _always(rest: str) -> bool:
+    return True
+
+
+def _alone(rest: str) -> bool:
+    """Without words behind it the command lists, with them it changes something."""
+    return not rest
+
+
+def _never(rest: str) -> bool:
+    return False
+
+
 HOST: dict[str, Command] = {
-    "compact": Command(USAGE.removeprefix("Usage: "), "Fold older rows into a summary now.", _compact),
-    "context": Command("/context [SECTION [PAGE]]", "What the last request was made of.", _context),
-    "extensions": Command("/extensions [enable|disable|inherit NAME]", "List or switch extensions.", _extensions),
-    "fork": Command("/fork [SEQ]", "Go on in a new session from a row on.", _fork),
-    "model": Command("/model [ID]", "List the models, or choose one.", _model),
-    "reload": Command("/reload", "Pick up extensions that were installed or removed.", _reload),
-    "tree": Command("/tree", "Show forks, and where this session is folded.", _tree),
+    "compact": Command(USAGE.removeprefix("Usage: "), "Fold older rows into a summary now.", _compact, _never),
+    "context": Command("/context [SECTION [PAGE]]", "What the last request was made of.", _context, _always),
+    "extensions": Command(
+        "/extensions [enable|disable|inherit NAME]", "List or switch extensions.", _extensions, _alone
+    ),
+    "fork": Command("/fork [SEQ]", "Go on in a new session from a row on.", _fork, _never),
+    "model": Command("/model [ID]", "List the models, or choose one.", _model, _alone),
+    "reload": Command("/reload", "Pick up extensions that were installed or removed.", _reload, _never),
+    "tree": Command("/tree", "Show forks, and where this session is folded.", _tree, _always),
 }

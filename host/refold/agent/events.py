@@ -73,13 +73,15 @@ class CompactionPass:
 
 @frozen
 class CompactionFinished:
-    """How a compaction ended; `failure` is set when it could not run to an outcome. Sizes are tokens."""
+    """How a compaction ended; `failure` is set when it could not run to an outcome, and `stopped` when that is because
+    somebody asked to stop. Sizes are tokens."""
 
     name: ClassVar[str] = "compaction_finished"
     outcome: Outcome | None
     before: int
     after: int
     failure: str = ""
+    stopped: bool = False
 
 
 @frozen

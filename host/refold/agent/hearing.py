@@ -19,11 +19,20 @@ def unheard(event: object) -> None:
     """Nobody listens."""
 
 
+def _never() -> bool:
+    return False
+
+
 @define(eq=False)
 class Hearing:
-    """Turns what a preparation tells into events. A compaction that has nothing to fold is not heard."""
+    """Turns what a preparation tells into events. A compaction that has nothing to fold is not heard.
+
+    `stopped`: whether somebody asked to stop. Then one that did not come to an outcome is no failure, and its notices
+    are not heard: whoever stopped it knows.
+    """
 
     emit: Emit = unheard
+    stopped: Callable[[], bool] = _never
     _begun: Demand | None = field(default=None, init=False)
 
     def started(self, demand: Demand) -> None:
@@ -42,8 +51,9 @@ class Hearing:
             before, after = attempted.before.tokens, prepared.size.tokens
             self.emit(events.CompactionFinished(attempted.outcome, before, after))
         elif self._begun is not None:
-            before = self._begun.size
-            self.emit(events.CompactionFinished(None, before, prepared.size.tokens, " ".join(prepared.notices)))
+            self._broken(prepared.size.tokens, "; ".join(prepared.notices))
+        if attempted is None and self.stopped():
+            return
         for notice in prepared.notices:
             self.emit(events.Noticed(notice))
         if attempted is not None and isinstance(attempted.outcome, Applied):
@@ -52,4 +62,8 @@ class Hearing:
     def failed(self, error: RefoldError) -> None:
         """It ended with an error that goes to whoever asked for it."""
         if self._begun is not None:
-            self.emit(events.CompactionFinished(None, self._begun.size, self._begun.size, str(error)))
+            self._broken(self._begun.size, str(error))
+
+    def _broken(self, after: int, failure: str) -> None:
+        assert self._begun is not None
+        self.emit(events.CompactionFinished(None, self._begun.size, after, failure, self.stopped()))

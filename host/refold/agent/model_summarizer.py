@@ -61,6 +61,7 @@ class ModelSummarizer:
         )
 
     def _ask(self, request: Request, deadline: Deadline) -> Answer:
+        deadline.check()  # what is never sent is not booked
         try:
             answer = self.client.ask(request, _no_pictures, cancelled=lambda: _over(deadline))
         except Cancelled as error:

@@ -15,7 +15,7 @@ from refold.agent.compact_tool import COMPACT_TOOL, compact_tool_spec
 from refold.agent.hearing import Emit, Hearing
 from refold.agent.recovery import figures, revealed_window
 from refold.agent.standing import Ears, Standing, Wish
-from refold.agent.tools import HostTool, Returned, capped
+from refold.agent.tools import Cap, HostTool, Returned, share
 from refold.prepare import road, snapshot
 from refold.prepare.context import BoundContext
 from refold.prepare.draw import open_view
@@ -26,6 +26,7 @@ from refold.prepare.request import Desk, Prepared, Recovered
 from refold.providers.exchange import Answer, Delta, unparsed
 from refold.providers.failures import ProviderError
 from refold.providers.refusals import Refusal
+from refold.providers.telling import stopped
 from refold.sizing.sizer import Sizer
 from refold.transcript import limits, requests, rows, state
 from refold.transcript.append import append
@@ -61,6 +62,7 @@ class Sending:
     _refused: bool = field(default=False, init=False)
     _elided: dict[int, str] = field(factory=dict, init=False)
     _standing: Standing | None = field(default=None, init=False)
+    _window: int | None = field(default=None, init=False)
     _renewed: float = field(factory=time.monotonic, init=False)
 
     @property
@@ -80,13 +82,22 @@ class Sending:
 
     def prepare(self, emit: Emit) -> Prepared:
         self._renew()
-        hearing = Hearing(emit)
+        hearing = Hearing(emit, self.cancelled)
         standing = self._standing = self._look(hearing)
         turn, memory = self.session.newest_turn(), self.session.memory
         prepared = road.prepare(self._counting(standing), standing.ask, resting=turn == memory.rested_turn)
         hearing.ended(prepared)
+        self._go_on()
         memory.took(prepared, turn)
+        self._elided |= prepared.elided
+        self._window = prepared.window.tokens
         return prepared
+
+    def _go_on(self) -> None:
+        """Raises Cancelled when somebody asked to stop, before anything is booked or sent."""
+        if self.cancelled():
+            resolved = self._standing.resolved if self._standing else None
+            raise stopped(resolved.provider.name if resolved else "of this session")
 
     def _renew(self) -> None:
         """The lease lives for many minutes: it is renewed by the minute, not with every request."""
@@ -97,15 +108,17 @@ class Sending:
     def recover(self, refused: Prepared, refusal: Refusal, emit: Emit) -> Recovered:
         self._renew()
         self._refused = True
-        said, hearing = figures(refusal), Hearing(emit)
+        said, hearing = figures(refusal), Hearing(emit, self.cancelled)
         if refusal.kind == "too_large" and self._standing is not None and self._standing.resolved is not None:
             with self.session.host.database.write() as writer:
                 window = revealed_window(said, refused.size.tokens)
                 limits.learn(writer, self.session.id, self._standing.resolved.id, window)
         standing = self._standing = self._look(hearing)
         recovered = road.recover(self._counting(standing), standing.ask, said, refused.size.tokens)
-        self._elided |= recovered.elided
         hearing.ended(recovered.prepared)
+        self._go_on()
+        self._elided |= recovered.prepared.elided
+        self._window = recovered.prepared.window.tokens
         self.session.memory.took(recovered.prepared)
         if recovered.helped:
             size = recovered.prepared.size.tokens
@@ -121,6 +134,7 @@ class Sending:
         resolved = standing.resolved
         if resolved is None:
             resolved = self.session.host.models.resolve(self.session.record.model)  # says what is missing
+        self._go_on()
         client = self.session.host.client(resolved.provider)
         more = request.messages[len(prepared.request.messages) :]
         request = evolve(request, max_output=_output(resolved.max_output, prepared, more))
@@ -176,32 +190,42 @@ class Sending:
         if own is None and call.name == COMPACT_TOOL and self._compact_spec():
             return self._compact(call, emit)
         if own is not None and (own.read_only or not self.read_only):
-            return self._own(own, call)
+            return self._own(own, call, of)
         for extension, tool in self._composition().tools:
             if tool.name == call.name:
-                return self._extension(extension, tool, call)
+                return self._extension(extension, tool, call, of)
         offered = ", ".join(self._offered()) or "none"
         return Returned(call, f"no tool is named {call.name!r}; the tools are: {offered}", ok=False)
 
-    def _own(self, tool: HostTool, call: Call) -> Returned:
-        if tool.approval and not (self.session.approve and self.session.approve(call)):
+    def _own(self, tool: HostTool, call: Call, of: int) -> Returned:
+        cap = evolve(self._cap(of), max_lines=tool.max_lines, max_bytes=tool.max_bytes)
+        try:
+            approved = not tool.approval or (self.session.approve is not None and self.session.approve(call))
+        except (Exception, SystemExit) as error:
+            return Returned(
+                call, cap.cut(f"[not executed: whether it is approved could not be asked: {say(error)}]"), ok=False
+            )
+        if not approved:
             return Returned(call, NO_APPROVAL, ok=False)
-        return _run(
-            call, lambda: tool.call(without_keep(call.arguments, tool.parameters)), tool.max_lines, tool.max_bytes
-        )
+        return _run(call, lambda: tool.call(without_keep(call.arguments, tool.parameters)), cap)
 
-    def _extension(self, extension: Extension, tool: Tool, call: Call) -> Returned:
+    def _cap(self, of: int) -> Cap:
+        """What the result of one of `of` calls may take."""
+        standing = self._standing or self._look(Hearing())
+        return Cap(share(self._window, of), Sizer(standing.ask.model, standing.ask.learnt_percent).text)
+
+    def _extension(self, extension: Extension, tool: Tool, call: Call, of: int) -> Returned:
         def run() -> str:
             standing = self._look(Hearing())
             with self.session.host.database.read() as reader:
                 view, _ = open_view(standing.desk, standing.ask, reader)
                 return tool.call(BoundContext(view, extension), without_keep(call.arguments, tool.parameters))
 
-        return _run(call, run)
+        return _run(call, run, self._cap(of))
 
     def _compact(self, call: Call, emit: Emit) -> Returned:
         """The model asked for a compaction: the row of its call stays."""
-        hearing = Hearing(emit)
+        hearing = Hearing(emit, self.cancelled)
         instructions, model = (str(call.arguments.get(name) or "") for name in ("instructions", "model"))
         try:
             standing = self._look(hearing, instructions, model or None)
@@ -260,14 +284,12 @@ def _held() -> AbstractContextManager[object]:
     return nullcontext()
 
 
-def _run(call: Call, run: Callable[[], str], max_lines: int | None = None, max_bytes: int | None = None) -> Returned:
-    limits_given = {"max_lines": max_lines, "max_bytes": max_bytes}
-    caps = {name: value for name, value in limits_given.items() if value is not None}
+def _run(call: Call, run: Callable[[], str], cap: Cap) -> Returned:
     try:
-        return Returned(call, capped(str(run()), **caps))
+        return Returned(call, cap.cut(str(run())))
     except (Exception, SystemExit) as error:
         words = (not isinstance(error, SystemExit) and str(error)) or say(error)
-        return Returned(call, capped(f"{call.name} failed: {words}", **caps), ok=False)
+        return Returned(call, cap.cut(f"{call.name} failed: {words}"), ok=False)
 
 
 def _output(most: int | None, prepared: Prepared, more: Sequence[Message]) -> int | None:

@@ -175,15 +175,13 @@ class Session:
         it does by itself). `stop` ends it when set, as `cancel` does. Raises CompactionFailed or ProjectionFailed,
         Busy when the session is held, Refused for an unknown model or level; then nothing changed.
         """
-        hearing = Hearing(on_event)
         with self.host.registry.running(), self._stoppable(stop) as stopped:
+            hearing = Hearing(on_event, stopped.is_set)
             wish = self._wish(window, None, instructions, summarizer, reasoning)
             hold = partial(lease, self.host.database, self.id, "compact")
             standing = self.look(wish, Ears(hold, hearing.started, hearing.progress, stopped.is_set))
             if not standing.desk.composition.compaction.enable:
-                raise Refused(
-                    "compaction.enable is false in extensions.json; nothing was changed; set it to true first"
-                )
+                raise Refused("compaction.enable is false in extensions.json; nothing was changed; set it to true")
             try:
                 prepared = road.compact(standing.desk, standing.ask)
             except RefoldError as error:
@@ -219,10 +217,12 @@ class Session:
         """Sends a prompt and runs the turn to its end: calls run, compaction happens when due, refusals are recovered.
 
         `on_event` hears everything while it happens, in this thread. `read_only` offers read-only tools alone;
-        `max_steps` bounds the requests; `stop` ends the turn when set, as `cancel` does. Raises Busy when the session
-        is held, ProviderError when the provider failed, Overflow when the request cannot be made to fit, Refused when
-        no model can be asked. Whatever was appended stays.
+        `max_steps` bounds the requests; `stop` ends the turn when set, as `cancel` does. Raises Refused for an empty
+        prompt or when no model can be asked, Busy when the session is held, ProviderError when the provider failed,
+        Overflow when the request cannot be made to fit. Whatever was appended stays.
         """
+        if not images and not text.strip():
+            raise Refused("the prompt is empty; nothing was sent; write something, or resume the turn that broke off")
         prompt = Row(_NEW, "user", 0, 0, opens=True, text=text, images=tuple(images))
         return self._turn(prompt, read_only, on_event, max_steps, stop)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -14,11 +15,12 @@ from prompt_toolkit.formatted_text import FormattedText
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.styles import Style
 
-from refold.agent.commands import commands_of, run_command, split_command
+from refold.agent.commands import Reply, commands_of, only_reads, run_command, split_command
 from refold.agent.events import Event
 from refold.agent.session import Session
 from refold.cli.failure import failure
 from refold.cli.screen import Line, Screen
+from refold.cli.signals import ENDING
 from refold.cli.visible import visible, visible_lines
 from refold.values.errors import RefoldError
 
@@ -48,6 +50,7 @@ class Console:
         self._about = ""
         self._work: asyncio.Task[None] | None = None
         self._stop = threading.Event()
+        self._leaving = False
         self._prompt: PromptSession[str] = PromptSession(
             self._message,
             bottom_toolbar=self._footer,
@@ -60,10 +63,14 @@ class Console:
         )
 
     async def run(self) -> None:
-        """Reads and answers until Ctrl-D. A turn that still runs then is stopped, and what came is kept."""
+        """Reads and answers until Ctrl-D, or until the process is asked to end. A turn that still runs then is stopped,
+        and what came is kept."""
+        for number in ENDING:
+            with contextlib.suppress(NotImplementedError, RuntimeError):  # Windows, or not the main thread
+                asyncio.get_running_loop().add_signal_handler(number, self._leave)
         await asyncio.to_thread(self._look)
         self._show(Line("note", f"session {self.session.id}; Ctrl-C stops a turn, Ctrl-D leaves, / begins a command"))
-        while True:
+        while not self._leaving:
             try:
                 text = await self._prompt.prompt_async()
             except KeyboardInterrupt:  # a signal from outside
@@ -75,6 +82,12 @@ class Console:
         self._stop.set()
         if self._work is not None:
             await self._work
+
+    def _leave(self) -> None:
+        self._leaving = True
+        self._stop.set()
+        if self._prompt.app.is_running and not self._prompt.app.is_done:
+            self._prompt.app.exit(exception=EOFError)
 
     def commands(self) -> dict[str, str]:
         """Commands by name with their summaries."""
@@ -89,6 +102,9 @@ class Console:
             return
         self._show(*(Line("prompt", line) for line in visible_lines(text).split("\n")))
         command = split_command(text) is not None
+        if self.busy() and command and only_reads(text):
+            await self._read(text)
+            return
         while self.busy():
             if not self._stop.is_set():  # what was stopped is over in a moment, and then this is heard
                 if command:
@@ -106,10 +122,17 @@ class Console:
         send = partial(self.session.send, text, on_event=self._hear, stop=self._stop)
         await self._guarded(send)
 
+    async def _read(self, text: str) -> None:
+        """A command that changes nothing: it needs not wait for what runs."""
+        await self._guarded(lambda: self._reply(run_command(self.session, text)))
+
+    def _reply(self, reply: Reply) -> None:
+        self._show(*(Line("reply", line) for line in visible_lines(reply.text).split("\n")))
+
     async def _run_command(self, text: str) -> None:
         def run() -> None:
             reply = run_command(self.session, text, self._hear, self._stop)
-            self._show(*(Line("reply", line) for line in visible_lines(reply.text).split("\n")))
+            self._reply(reply)
             self.session = reply.session or self.session
             self._look()
 
@@ -119,7 +142,8 @@ class Console:
         try:
             await asyncio.to_thread(work)
         except Exception as error:
-            self._show(*self._screen.close(), Line("error", visible(failure(error).message)))
+            style = "note" if self._stop.is_set() else "error"  # whoever stopped it knows why it failed
+            self._show(*self._screen.close(), Line(style, visible(failure(error).message)))
 
     def _look(self) -> None:
         """What the prompt shows of the session before anything is sent."""

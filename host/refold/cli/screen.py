@@ -74,6 +74,8 @@ class Screen:
                 return lines
             case events.CompactionPass(done=done, total=total) if total:
                 self.status = f"compacting: pass {min(done + 1, total)} of {total}"
+            case events.CompactionFinished(stopped=True):
+                return self.close()  # the end of the turn or command tells of the stop, once
             case events.CompactionFinished():
                 self.status = ""
                 return [*self.close(), _compacted(event)]

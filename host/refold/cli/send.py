@@ -12,6 +12,7 @@ from refold.agent.events import AnswerText, CompactionFinished, Event, Noticed
 from refold.agent.host import Host
 from refold.cli.options import every_command, named_session
 from refold.cli.output import note, print_json
+from refold.cli.signals import ending
 from refold.cli.visible import visible_lines
 from refold.transcript.requests import Asked
 
@@ -20,7 +21,7 @@ from refold.transcript.requests import Asked
 @named_session
 @click.argument("text")
 @every_command
-def send_command(session: str, text: str, home: Path | None, as_json: bool) -> None:
+def send_command(session: str, text: str, home: Path | None, as_json: bool) -> int:
     """Send TEXT to the model of SESSION and print its answer. `-` as TEXT is read from standard input.
 
     Tools of enabled extensions run on the way, and the session is compacted when that is due.
@@ -29,18 +30,20 @@ def send_command(session: str, text: str, home: Path | None, as_json: bool) -> N
     Example: refold send my-session "What is left to do?"
     """
     text = sys.stdin.read() if text == "-" else text
-    with Host(home) as host:
+    with Host(home) as host, ending() as asked_to_end:
         found = host.session(session)
         before = max((each.id for each in found.requests()), default=0)
         teller = _Teller(quiet=as_json)
-        finished = found.send(text, on_event=teller)
+        try:
+            finished = found.send(text, on_event=teller, stop=asked_to_end.stop)
+        finally:
+            teller.end()
         if as_json:
             asked = [_document(each) for each in found.requests(before)]
             print_json({"answer": finished.text, "stop": finished.stop, "requests": asked})
-        else:
-            teller.end()
         if finished.stop != "end":
             note(f"the turn ended early: {finished.stop}; what came is kept")
+        return asked_to_end.exit
 
 
 class _Teller:
@@ -61,8 +64,8 @@ class _Teller:
             click.echo(shown, nl=False)
 
     def end(self) -> None:
-        """The answer is over."""
-        if not self._last.endswith("\n"):
+        """The answer is over: what was printed of it ends with its line."""
+        if self._last and not self._last.endswith("\n"):
             click.echo()
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 from attrs import evolve, field, frozen
-from refold import Context, Cut, Fork, RowRange, Writer
+from refold import Context, Cut, Fork, History, Row, RowRange, Writer
 
 FORMAT = 1
 
@@ -82,7 +82,10 @@ class Archive:
 
 
 def load(context: Context) -> Archive | None:
-    """The stored archive while its cut holds; no text is read. None: there is none, or another version wrote it."""
+    """The stored archive while its cut holds; no text of it is read. None: there is none, or another version wrote it.
+
+    Newest parts behind which no view could begin are left out: a branch may end where the model still has to answer.
+    """
     found = context.read(
         "SELECT part, after, upto, cut_tokens, before, cells FROM snapcompact_archive"
         " WHERE session=? AND format=? ORDER BY part",
@@ -93,8 +96,27 @@ def load(context: Context) -> Archive | None:
         Part(number, RowRange(context.session, after, upto), tokens, before, cells)
         for number, after, upto, tokens, before, cells in found
     )
-    archive = Archive(parts)
-    return archive if parts and context.history.holds(archive.cut) else None
+    if not parts or not context.history.holds(Archive(parts).cut):
+        return None
+    serving = len(parts)
+    while serving and not _may_end(context.history, parts[serving - 1].covers.upto):
+        serving -= 1
+    return Archive(parts[:serving]) if serving else None
+
+
+def _may_end(history: History, upto: int) -> bool:
+    """Whether what is shown may begin behind a row: a turn begins there, or nobody waits for the model."""
+    if upto < history.range.upto:
+        return _row(history, upto + 1).opens
+    for seq in range(upto, history.range.after, -1):
+        row = _row(history, seq)
+        if row.kind not in ("event", "replay"):
+            return row.kind == "assistant" and not row.calls
+    return True
+
+
+def _row(history: History, seq: int) -> Row:
+    return next(iter(history.rows(RowRange(history.range.session, seq - 1, seq))))
 
 
 def store(writer: Writer, session: str, archive: Archive) -> None:

@@ -130,6 +130,30 @@ def test_a_fork_copies_an_archive_that_lies_before_the_checkpoint(
     assert look(session, archives.load) is not None
 
 
+def test_a_branch_that_ends_with_an_archived_turn_without_an_answer_shows_that_turn(
+    host: Host, look: Callable[..., Any]
+) -> None:
+    session = host.new("s")
+    for turn in range(5):
+        session.user(f"question {turn}")
+        session.assistant(f"answer {turn}")
+    session.user("look")
+    session.assistant("", [Call("c", "read", {"path": "a"})])
+    session.results({"c": "text"})
+    session.user("stop, something else")
+    totals = look(session, lambda context: {seq: context.history.cut(seq).tokens for seq in range(1, 15)})
+    write(host, session, parts("s", [10, 13], totals))
+    assert look(session, archives.load).cut.seq == 13
+    branch = host.session(session.fork(13).session)
+    assert look(branch, archives.load).cut.seq == 10
+    branch.assistant("so it is")
+    branch.user("and now?")
+    assert look(branch, archives.load).cut.seq == 10, "the turn goes on behind the part"
+    other = host.session(session.fork(13).session)
+    other.user("something else again")
+    assert look(other, archives.load).cut.seq == 13
+
+
 def test_grep_finds_rows_in_order_and_pages(session: Session, look: Callable[..., Any]) -> None:
     first = json.loads(look(session, lambda context: grep(context, {"pattern": " STRASSE ", "limit": 4})))
     assert [row["seq"] for row in first["rows"]] == [1, 5, 9, 13]

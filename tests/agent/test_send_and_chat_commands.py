@@ -297,6 +297,8 @@ def test_commands_that_change_nothing_run_beside_a_turn(terminal: Terminal, sess
     terminal.until("rolling")
     terminal.types("/fork\r")
     terminal.until("something runs; Ctrl-C stops it, or wait")
+    terminal.until("context ")  # the prompt is back
+    time.sleep(0.2)
     terminal.types("\x04")
     assert terminal.leaves() == 0
 

@@ -247,7 +247,7 @@ class Sending:
             instructions=instructions,
             summarizer=self.session.host.model_id(summarizer) if summarizer else None,
             tools=tuple(tool.spec for tool in self._own_tools()) + self._compact_spec(),
-            traits={tool.name: tool.traits for tool in self.session.tools},
+            traits={tool.name: tool.traits for tool in self.session.tools if tool.traits is not None},
             refused_in_turn=self._refused,
             elided=self._elided,
         )

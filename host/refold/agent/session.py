@@ -368,7 +368,7 @@ class Session:
             instructions,
             reasoning,
             tools=tuple(tool.spec for tool in self.tools),
-            traits={tool.name: tool.traits for tool in self.tools},
+            traits={tool.name: tool.traits for tool in self.tools if tool.traits is not None},
         )
 
     def _standing(self, window: int | None = None, protocol: str | None = None) -> tuple[Desk, Ask]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import field, frozen
+from attrs import frozen
 
 from refold.values.messages import ToolSpec
 from refold.values.rows import Call
@@ -24,6 +24,7 @@ SHARE = 40
 class HostTool:
     """A tool of the host app. `parameters` is a JSON schema; `call` gets the arguments and returns the result's text.
 
+    `traits` left out are those that refold knows for a tool of that name, if it knows one.
     A raise is an error result with the exception's words. `read_only` tools alone are offered in a read-only turn.
     `approval`: each call waits for the session's `approve`. A result longer than `max_lines` or `max_bytes` (UTF-8)
     is cut in the middle when it is produced, and says so; so is one that takes more than its part of the window.
@@ -33,7 +34,7 @@ class HostTool:
     description: str
     parameters: Mapping[str, Any]
     call: Callable[[Mapping[str, Any]], str]
-    traits: ToolTraits = field(factory=ToolTraits)
+    traits: ToolTraits | None = None
     read_only: bool = False
     approval: bool = False
     max_lines: int = MAX_LINES

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from refold import Host, Session
+from refold import Host, Refused, Session
 from refold.agent import events
 from refold.agent.tools import HostTool
 from refold.agent.turn import BROKEN, CUT, HALTED, INTERRUPTED, STOPPED
@@ -280,3 +280,16 @@ def test_a_cancelled_summary_leaves_the_turn_cancelled_and_nothing_folded(
     assert time.monotonic() - before < 10
     assert model.asked == []
     assert session.record.compactions == 0
+
+
+def test_a_request_that_never_left_is_not_in_the_record(
+    session: Session, home: Path, model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = json.loads((home / "models.json").read_text())
+    file["providers"]["local"]["keyEnv"] = "A_KEY_THAT_NOBODY_SET"
+    (home / "models.json").write_text(json.dumps(file))
+    monkeypatch.delenv("A_KEY_THAT_NOBODY_SET", raising=False)
+    with pytest.raises(Refused, match="A_KEY_THAT_NOBODY_SET"):
+        session.send("Hello")
+    assert session.requests() == []
+    assert model.asked == []

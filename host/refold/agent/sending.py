@@ -163,6 +163,9 @@ class Sending:
             counted = figures(error.refusal).counted or 0
             counted = counted if counted > local else None  # one that counts less than the estimate is not believed
             raise
+        except RefoldError:  # no key, or nothing that a provider could read: it never left
+            outcome = "unsent"
+            raise
         finally:
             usage = answer.usage if answer else None
             tokens = usage.input_tokens if usage else counted
@@ -170,7 +173,9 @@ class Sending:
                 requests.settle(
                     writer, number, outcome, None if more and not answer else tokens, usage.stored() if usage else None
                 )
-                if more or outcome != "ok":
+                if outcome == "unsent":
+                    requests.forget(writer, number)
+                elif more or outcome != "ok":
                     requests.replace(writer, number)
         assert answer is not None
         return answer

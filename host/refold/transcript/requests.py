@@ -80,6 +80,11 @@ def settle(writer: Writer, id: int, outcome: str, tokens: int | None, usage: Map
     writer.execute("UPDATE request SET outcome=?, tokens=?, usage=? WHERE id=?", outcome, tokens, _json(usage), id)
 
 
+def forget(writer: Writer, id: int) -> None:
+    """Takes back a request that was noted and then never sent."""
+    writer.execute("DELETE FROM request WHERE id=?", id)
+
+
 def replace(writer: Writer, id: int) -> None:
     """Notes that the request was asked again in another form."""
     writer.execute("UPDATE request SET replaced=1 WHERE id=?", id)

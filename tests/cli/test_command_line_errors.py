@@ -14,6 +14,7 @@ import click
 import pytest
 from refold import Host
 from refold.cli import main as entry
+from refold.cli.root import root
 
 
 @pytest.mark.parametrize(
@@ -178,7 +179,7 @@ def test_a_command_that_calls_sys_exit_is_an_error_that_is_said(
     def leaving(json: bool) -> None:
         sys.exit(3)
 
-    monkeypatch.setattr(entry.root, "get_command", lambda context, name: leaving)
+    monkeypatch.setattr(root, "get_command", lambda context, name: leaving)
     assert entry.run(["sessions", "--json"]) == 1
     out, err = capfd.readouterr()
     assert "sys.exit(3) inside a command" in json.loads(out)["error"]["message"]

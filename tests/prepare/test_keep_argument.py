@@ -66,3 +66,23 @@ def test_no_reducer_that_heeds_it_no_argument(install: Any, home: Any) -> None:
             session.user("go")
             [read] = [tool for tool in session.prepare().request.tools if tool.name == "read"]
             assert ("keep" in read.parameters["properties"]) is offered
+
+
+def test_a_tool_of_a_known_name_without_traits_has_those_that_refold_knows(home: Any) -> None:
+    from refold import Host
+    from refold.agent.tools import HostTool
+    from refold.prepare.context import BoundContext
+
+    with Host(home) as host:
+        session = host.new()
+        session.tools = (
+            HostTool("read", "Reads.", PLAIN, str),
+            HostTool("grep", "Does what nobody knows.", PLAIN, str, ToolTraits()),
+            HostTool("mine", "Does what nobody knows.", PLAIN, str),
+        )
+        with host.database.read() as reader:
+            view, _ = session._work(reader)
+            context = BoundContext(view, view.composition.extension("rolling"))
+            assert context.traits("read") == ToolTraits(reads="path")
+            assert context.traits("grep") == ToolTraits()
+            assert context.traits("mine") is None

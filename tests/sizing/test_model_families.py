@@ -89,3 +89,13 @@ def test_the_learnt_factor_stays_within_its_bounds(reports: list[tuple[int, int]
 @given(st.integers(60, 290), st.integers(1, 40))
 def test_equal_reports_settle_on_their_ratio(ratio: int, count: int) -> None:
     assert learnt_percent([(1000, 10 * ratio)] * count) == ratio
+
+
+@pytest.mark.parametrize("id", ["", "claude-sonnet-4-5", "gpt-5", "qwen3-coder"])
+@pytest.mark.parametrize("learnt", [50, 100, 137, 200])
+@given(tokens=st.integers(1, 100_000))
+def test_raw_tokens_of_a_limit_measure_no_more_than_it(id: str, learnt: int, tokens: int) -> None:
+    sizer = Sizer(Model(id, "openai-chat", ""), learnt)
+    raw = sizer.raw(tokens)
+    assert 1 <= raw <= tokens
+    assert sizer.scale(raw) <= tokens or raw == 1

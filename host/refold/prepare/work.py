@@ -94,7 +94,7 @@ class BoundWork(BoundContext):
             previous=previous,
             context=context,
             instructions=instructions,
-            limit=limit,
+            limit=None if limit is None else self.view.sizing.sizer.raw(limit),
             elided={SourceRef(self.session, seq): text for seq, text in self.elided.items()},
         )
 

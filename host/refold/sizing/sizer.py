@@ -39,6 +39,15 @@ class Sizer:
         """Raw tokens (one row's, or the difference of two running totals) as tokens of this model, rounded up."""
         return -(-raw_tokens * self._family.text_percent * self.learnt_percent // 10_000)
 
+    def raw(self, tokens: int) -> int:
+        """The raw tokens that are no more than so many of this model; at least 1. A model that counts less than the raw
+        estimate gets no more for it.
+
+        >>> Sizer(Model("claude-sonnet-4-5", "anthropic", "")).raw(1300)
+        1000
+        """
+        return max(1, tokens * 10_000 // max(10_000, self._family.text_percent * self.learnt_percent))
+
     def text(self, text: str) -> int:
         """Tokens of a text."""
         return self.scale(tokens(text))

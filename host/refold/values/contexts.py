@@ -151,7 +151,8 @@ class Work(Context, Protocol):
         """One summary of the material, oldest first.
 
         `previous` is carried and rewritten; `context` is shown and must not be repeated; `limit` is tokens of the
-        result. Raises SummaryRejected when only unacceptable texts came, SummaryFailed for anything else.
+        result, as the session's model counts them. Raises SummaryRejected when only unacceptable texts came,
+        SummaryFailed for anything else.
         """
 
     def native(self, rows: RowRange, previous: Replay | None) -> Replay:

@@ -210,7 +210,7 @@ def test_what_the_prompt_of_a_finished_turn_set_survives_the_merge_of_its_blocks
     host: Host, summarizer: ScriptedSummarizer
 ) -> None:
     session = host.new()
-    summarizer.reply = lambda prompt: "what these rows add. " * 60
+    summarizer.reply = lambda prompt: "what these rows add. " * (prompt.words // 4)
     session.user("Find out what is slow. Never touch billing.py.")
     work(session, 20)
     session.assistant("done")

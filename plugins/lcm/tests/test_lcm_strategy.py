@@ -152,7 +152,7 @@ def test_a_parent_carries_what_the_user_set_word_for_word(session: Session, turn
     session.user("Never deploy on a Friday. Always write tests in pytest.")
     session.assistant("understood")
     while not any(node["children"] for node in tree(session)):
-        prepared = filled(turns, session)
+        prepared = filled(turns, session, 2 * WINDOW)
     (note,) = nodes(prepared)[0].inputs
     assert isinstance(note, Note)
     assert "Never deploy on a Friday." in note.text

@@ -10,9 +10,6 @@ import click
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-MOST = 2**53
-"""The largest number that any JSON reader takes exactly; no window and no session is that long."""
-
 _HOME = click.option(
     "--home",
     type=click.Path(file_okay=False, path_type=Path),
@@ -29,12 +26,12 @@ named_session = click.argument("session")
 
 window_option = click.option(
     "--window",
-    type=click.IntRange(min=1, max=MOST),
+    type=click.IntRange(min=1),
     metavar="TOKENS",
     help="The model's context window, for this once.",
 )
 after_option = click.option(
-    "--after", type=click.IntRange(min=0, max=MOST), default=0, metavar="SEQ", help="Begin after this row."
+    "--after", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Begin after this row."
 )
 
 

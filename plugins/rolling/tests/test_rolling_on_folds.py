@@ -112,3 +112,25 @@ def test_folds_that_cover_everything_are_all_that_is_sent(session: Session, turn
     assert ids(session.prepare(200_000)) == ["fold-archive-p1"]
     session.user("go on")
     assert ids(session.prepare(200_000)) == ["fold-archive-p1", "tail"]
+
+
+def test_folds_alone_are_folded_when_nothing_else_is_older_than_the_newest_turn(
+    session: Session, turns: Turns, fold: Store, summarizer: ScriptedSummarizer
+) -> None:
+    turns(session, 1, 6)
+    fold("p1", 0, 24, "[archive p1] " + "a long page of text. " * 400)
+    session.user("newest")
+    before = session.prepare(200_000).size.tokens
+    prepared = session.compact(200_000)
+    assert ids(prepared) == ["summary", "recap", "tail"]
+    assert prepared.attempted.outcome.covers == RowRange("one", 0, 24)
+    assert "[archive p1]" in summarizer.prompts[0].user()
+    assert prepared.size.tokens < before
+    assert ids(session.prepare(200_000)) == ["summary", "recap", "tail"]
+
+
+def test_folds_that_end_inside_a_turn_are_not_folded_alone(session: Session, turns: Turns, fold: Store) -> None:
+    turns(session, 1, 1)
+    fold("p1", 0, 2, "[archive p1] half a turn. " * 200)
+    prepared = session.compact(200_000)
+    assert prepared.attempted.outcome.reason == "there is nothing older than the newest turn to fold"

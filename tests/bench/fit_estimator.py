@@ -325,7 +325,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--fit", action="store_true", help="fit new weights, and leave each class out in turn")
     fit_anew = parser.parse_args().fit
-    present = dict((*estimate._ASCII, *estimate._BEYOND))
+    present = dict((*estimate._NEAR, *estimate._RUNS, *estimate._BEYOND))
     samples = Samples(list(PRIOR))
     weights = numpy.array([present.get(pattern, 0) for pattern in PRIOR]) / 100
     scales = numpy.array([_TEXT_PERCENT[name] for name in samples.counters]) / 100

@@ -7,7 +7,7 @@ from typing import get_args
 
 from refold.sizing.estimate import row_tokens
 from refold.transcript.database import Writer
-from refold.transcript.encoding import encode, legible_row, stored_step
+from refold.transcript.encoding import STEP, encode, legible_row
 from refold.transcript.images import store_image
 from refold.values.errors import NotFound, Refused
 from refold.values.rows import Kind, Row, SourceRef
@@ -18,7 +18,7 @@ EDGE_LIMIT = 2**32 - 1
 _KINDS = frozenset(get_args(Kind))
 _NEWEST = (
     "SELECT s.key, coalesce(r.seq, 0), coalesce(r.turn, 0), coalesce(r.images, 0), coalesce(r.tokens, 0),"
-    " coalesce(substr(b.rest, 1, 40), '') FROM sessions s"
+    f" coalesce({STEP}, 0) FROM sessions s"
     " LEFT JOIN row r ON r.session=s.key AND r.seq=(SELECT max(seq) FROM row WHERE session=s.key)"
     " LEFT JOIN body b ON b.id=r.body WHERE s.id=? AND NOT s.hidden"
 )
@@ -34,8 +34,7 @@ def append(writer: Writer, session: str, rows: Iterable[Row]) -> list[SourceRef]
     place = writer.one(_NEWEST, session)
     if place is None:
         raise NotFound(f"there is no session {session!r} to append to; `refold sessions` lists them")
-    key, seq, turn, images, tokens, rest = place
-    step = stored_step(rest)
+    key, seq, turn, images, tokens, step = place
     refs = []
     for given in rows:
         if fault := _fault(given):

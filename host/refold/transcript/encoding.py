@@ -26,9 +26,11 @@ DEPTH = 100
 FOLDING_PLAIN, FOLDING_SIMPLE, FOLDING_FULL, FOLDING_NUL = range(4)
 """How a text can be searched: ASCII; no character folds to ASCII; some do (`ß`, `ﬁ`, Kelvin sign); holds a NUL."""
 
+STEP = "CAST(substr(b.rest, 9, 20) AS INTEGER)"
+"""The step of the row whose body is `b`, in SQL: a cast takes the digits that stand first, here behind `{"step":`."""
+
 # Every character outside ASCII whose casefold holds an ASCII character; a test walks all of Unicode.
 _FOLDS_TO_ASCII = re.compile("[\u00df\u0130\u0149\u017f\u01f0\u1e96-\u1e9a\u1e9e\u212a\ufb00-\ufb06]")
-_STEP = re.compile(r'\{"step":(\d+)')
 _DIGITS_LIMIT = 14_000  # bits; Python refuses to write integers of more than 4,300 digits
 
 
@@ -110,12 +112,6 @@ def decode(ref: SourceRef, kind: Kind, opens: bool, turn: int, text: str, rest: 
         tuple([Image(**image) for image in images]) if images else (),
         None if replay is None else Replay(replay["owner"], replay["payload"]),
     )
-
-
-def stored_step(rest: str) -> int:
-    """The step in (the beginning of) a `rest`, without reading the whole of it."""
-    found = _STEP.match(rest)
-    return int(found[1]) if found else 0
 
 
 def folding(*texts: str) -> int:

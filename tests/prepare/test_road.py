@@ -518,24 +518,6 @@ def test_an_integer_over_64_bits_in_a_call_is_prepared_and_shown_in_full(host: H
     assert str(2**70) in session.context_page("tail")["content"]
 
 
-def test_a_request_that_does_not_fit_its_window_says_so_whatever_the_cause(
-    home: Path, configure: Configure, talk: Talk
-) -> None:
-    configure(compaction={"auto": False})
-    with Host(home) as host:
-        session = host.new()
-        talk(session, 20)
-        assert any(
-            "does not fit the window of 6,000 (--window)" in notice for notice in session.prepare(WINDOW).notices
-        )
-
-
-@pytest.mark.parametrize("window", [0, -1, 2**60])
-def test_a_window_that_cannot_be_is_refused(window: int, host: Host) -> None:
-    with pytest.raises(Refused, match="cannot be; nothing was prepared"):
-        host.new().prepare(window)
-
-
 def test_instructions_that_nobody_follows_are_told(host: Host, talk: Talk) -> None:
     session = host.new()
     talk(session, 20)

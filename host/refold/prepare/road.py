@@ -20,9 +20,9 @@ from refold.registry.answers import checked_all
 from refold.registry.contributions import Extension
 from refold.transcript import sessions, state
 from refold.values.errors import Busy, CompactionFailed, Vetoed
-from refold.values.inputs import Fact
+from refold.values.inputs import Fact, Rows
 from refold.values.outcome import Applied, Blocked, Demand
-from refold.values.rows import SourceRef
+from refold.values.rows import RowRange, SourceRef
 
 
 def prepare(desk: Desk, ask: Ask, *, resting: bool = False) -> Prepared:
@@ -135,9 +135,6 @@ def _automatic(desk: Desk, drawn: Drawn, demand: Demand) -> Attempted | None:
 def _unrelieved(drawn: Drawn, attempted: Attempted | None) -> str:
     """Why the request is still due, with the numbers that say where its tokens are."""
     view = drawn.view
-    prompt = view.history.prompt()
-    sent = sent_history(drawn)
-    newest = sent.since(prompt.seq - 1).size() if prompt else sent.size()
     folded = sum(view.sizing.section(section) for section in drawn.projection.sections if section.kind != "tail")
     if attempted is None:
         why = "it failed"
@@ -147,8 +144,33 @@ def _unrelieved(drawn: Drawn, attempted: Attempted | None) -> str:
         why = attempted.outcome.reason
     return (
         f"the request is {drawn.size.tokens:,} tokens and stays due for compaction: {why}. Fixed parts take "
-        f"{view.sizing.fixed:,}, the newest turn {newest:,}; automatic compaction rests until the next turn"
+        f"{view.sizing.fixed:,}, the newest turn {_newest(drawn):,}; automatic compaction rests until the next turn"
     )
+
+
+def _newest(drawn: Drawn) -> int:
+    """Tokens of the newest turn's rows as they are sent; none of those that a summary stands for."""
+    prompt, sent, session = drawn.view.history.prompt(), sent_history(drawn), drawn.view.session
+    opened = prompt.seq - 1 if prompt else 0
+    shown = [part.range for section in drawn.projection.sections for part in section.inputs if isinstance(part, Rows)]
+    return sum(sent.size(RowRange(session, max(opened, rows.after), max(opened, rows.upto))) for rows in shown)
+
+
+def _told_its_limit(drawn: Drawn) -> Drawn:
+    """What was drawn, and said to be limited where no folding could make it fit: by what can be folded by no strategy.
+
+    Only here it is known what is sent: reducers come after `project`, and some rows become no message.
+    """
+    fixed, window = drawn.view.sizing.fixed, drawn.view.window.tokens
+    if window is None or drawn.size.local <= window or fixed + (newest := _newest(drawn)) <= window:
+        return drawn
+    if fixed >= window:
+        why = f"system prompt, context and tools take {fixed:,} tokens"
+    else:
+        why = f"the newest turn takes {newest:,} tokens{f' beside {fixed:,} of fixed parts' if fixed else ''}"
+    source = f"{why}, the window holds {window:,}; nothing was left out"
+    observation = evolve(drawn.projection.observation, status="limited", source=source)
+    return evolve(drawn, projection=evolve(drawn.projection, observation=observation))
 
 
 def _finish(
@@ -167,6 +189,7 @@ def _finish(
             f"the request is {drawn.size.tokens:,} tokens and does not fit the window of {view.window.tokens:,}"
             f" ({view.window.source})"
         )
+    drawn = _told_its_limit(drawn)
     applied = attempted is not None and isinstance(attempted.outcome, Applied)
     stored = state.snapshot(view.reader, view.session)
     taken = capture(

@@ -20,7 +20,7 @@ class Lcm:
         settings = context.settings(LcmSettings)
         nodes = view(context).nodes
         trigger = context.window.share(settings.trigger_percent)
-        return Projection(sections(context, nodes), trigger, _observation(context, nodes))
+        return Projection(sections(context, nodes), trigger, _observation(nodes))
 
     def compact(self, context: Work, demand: Demand) -> Outcome:
         if context.window.tokens is not None and context.fixed >= context.window.tokens:
@@ -36,10 +36,7 @@ class Lcm:
         return Compaction(context, demand, plan, before).run(before.upto if upto is None else upto)
 
 
-def _observation(context: Context, nodes: Sequence[Node]) -> Observation:
-    limit = _beyond_the_window(context)
-    if limit:
-        return Observation("limited", limit)
+def _observation(nodes: Sequence[Node]) -> Observation:
     if not nodes:
         return Observation("whole", "the whole transcript")
     pointers = sum(node.made == "pointer" for node in nodes)
@@ -50,18 +47,3 @@ def _observation(context: Context, nodes: Sequence[Node]) -> Observation:
         *([Fact("nodes without a summary", str(pointers))] if pointers else []),
     ]
     return Observation("compacted", "summary nodes with their source rows, and the newest units", tuple(facts))
-
-
-def _beyond_the_window(context: Context) -> str:
-    """What nothing can be folded against: the fixed parts or the newest unit do not fit the window. Empty: they do."""
-    window, fixed = context.window.tokens, context.fixed
-    if window is None or fixed + context.history.size() <= window:
-        return ""
-    if fixed >= window:
-        return f"system prompt, context and tools take {fixed:,} tokens of a window of {window:,}"
-    prompt = context.history.prompt()
-    newest = context.history.since(prompt.seq - 1).size() if prompt else context.history.size()
-    if fixed + newest <= window:
-        return ""
-    beside = f" beside {fixed:,} of fixed parts" if fixed else ""
-    return f"the newest unit takes {newest:,} tokens{beside}, the window holds {window:,}; nothing was left out"

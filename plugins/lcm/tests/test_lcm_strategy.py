@@ -318,7 +318,7 @@ def test_a_newest_unit_beyond_the_window_is_reported_and_nothing_is_discarded(se
     prepared = session.prepare(WINDOW)
     observation = prepared.projection.observation
     assert observation.status == "limited"
-    assert "the newest unit takes" in observation.source
+    assert "the newest turn takes" in observation.source
     assert f"the window holds {WINDOW:,}" in observation.source
     shown = nodes(prepared)[-1].covers.upto if nodes(prepared) else 0  # type: ignore[union-attr]
     assert (tail(prepared).range.after, tail(prepared).range.upto) == (shown, 13)

@@ -1,0 +1,87 @@
+"""What a person is told of a request that no folding brings under its window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from refold import Host, Refused, Row, Session, SourceRef
+from refold.transcript.append import append
+from refold.values.rows import Replay
+
+WINDOW = 6_000
+Talk = Callable[..., None]
+Install = Callable[..., str]
+Configure = Callable[..., None]
+
+READER = """
+class Reader:
+    def reduce(self, context, rows, size, refused):
+        return {row.ref: "[elided: read again]" for row in rows if row.kind == "result"}
+@hookimpl
+def reducer(): return Reader()
+"""
+
+
+def status(session: Session) -> str:
+    found: str = session.context()["compaction"]["status"]
+    return found
+
+
+def test_a_request_that_does_not_fit_its_window_says_so_whatever_the_cause(
+    home: Path, configure: Configure, talk: Talk
+) -> None:
+    configure(compaction={"auto": False})
+    with Host(home) as host:
+        session = host.new()
+        talk(session, 20)
+        assert any(
+            "does not fit the window of 6,000 (--window)" in notice for notice in session.prepare(WINDOW).notices
+        )
+
+
+@pytest.mark.parametrize("window", [0, -1, 2**60])
+def test_a_window_that_cannot_be_is_refused(window: int, host: Host) -> None:
+    with pytest.raises(Refused, match="cannot be; nothing was prepared"):
+        host.new().prepare(window)
+
+
+def test_a_newest_turn_beyond_the_window_is_told_and_sent_whole(host: Host) -> None:
+    session = host.new()
+    session.user("word " * 10_000)
+    prepared = session.prepare(WINDOW)
+    observation = prepared.projection.observation
+    assert observation.status == "limited" == status(session)
+    assert observation.source == "the newest turn takes 12,505 tokens, the window holds 6,000; nothing was left out"
+    assert len(prepared.request.messages[0].text) == 50_000  # type: ignore[union-attr]
+
+
+def test_a_long_history_behind_a_short_turn_is_no_limit(home: Path, configure: Configure, talk: Talk) -> None:
+    configure(compaction={"auto": False})
+    with Host(home) as host:
+        session = host.new()
+        talk(session, 20)
+        assert session.prepare(WINDOW).projection.observation.status == "whole"
+
+
+def test_what_reducers_take_off_the_newest_turn_is_no_limit(home: Path, install: Install, talk: Talk) -> None:
+    install("tidy", READER)
+    with Host(home) as host:
+        session = host.new()
+        talk(session, 1, words=5_000)
+        prepared = session.prepare(WINDOW * 3)
+        assert session.rows()[2].text.count("\n") == 1_666
+        assert prepared.projection.observation.status == "whole"
+
+
+def test_rows_that_are_never_sent_are_no_limit(host: Host) -> None:
+    session = host.new()
+    session.user("go")
+    with host.database.write() as writer:
+        opaque = Row(SourceRef("", 0), "replay", 0, 0, replay=Replay("another provider", "opaque " * 20_000))
+        append(writer, session.id, [opaque])
+    session.assistant("done")
+    prepared = session.prepare(WINDOW)
+    assert prepared.size.tokens < 100
+    assert prepared.projection.observation.status == "whole"

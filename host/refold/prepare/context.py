@@ -21,7 +21,7 @@ from refold.values.contexts import Delegate, Fold, History, Prior
 from refold.values.errors import Refused
 from refold.values.inputs import Projection
 from refold.values.outcome import Demand, Outcome
-from refold.values.rows import SourceRef
+from refold.values.rows import RowRange, SourceRef
 from refold.values.sizes import Measured, Model, Sizing, Window
 from refold.values.tools import ToolTraits
 from refold.values.traits import KNOWN_TOOLS
@@ -115,8 +115,10 @@ class BoundContext:
         own = {each.name: each.traits for _, each in self.view.composition.tools}
         return self.view.traits.get(tool) or own.get(tool) or KNOWN_TOOLS.get(tool)
 
-    def search(self, text: str, after: int = 0, limit: int = 20) -> Sequence[tuple[SourceRef, str]]:
-        hits = search.search(self.view.reader, self.session, text, after, limit)
+    def search(
+        self, text: str, after: int = 0, limit: int = 20, within: RowRange | None = None
+    ) -> Sequence[tuple[SourceRef, str]]:
+        hits = search.search(self.view.reader, self.session, text, after, limit, within)
         return [(SourceRef(self.session, hit.seq), hit.snippet) for hit in hits]
 
     def delegate(self, id: str) -> Delegate | None:

@@ -120,8 +120,11 @@ class Context(Protocol):
     def traits(self, tool: str) -> ToolTraits | None:
         """What is known of a tool; None: nothing."""
 
-    def search(self, text: str, after: int = 0, limit: int = 20) -> Sequence[tuple[SourceRef, str]]:
-        """Rows after seq `after` that contain `text`, ignoring case, each with a snippet around the hit."""
+    def search(
+        self, text: str, after: int = 0, limit: int = 20, within: RowRange | None = None
+    ) -> Sequence[tuple[SourceRef, str]]:
+        """Rows after seq `after` that contain `text`, ignoring case, each with a snippet around the hit. No row
+        outside of `within` is read."""
 
     def delegate(self, id: str) -> Delegate | None:
         """Another installed strategy, bound to its own settings and tables; None when it is not installed."""

@@ -98,10 +98,12 @@ def test_bench_grep(benchmark: BenchmarkFixture, long: Session, asking: Asking, 
     print(f"\n{name}: lcm_grep {best_tool * 1e3:.2f} ms, plain scan {best * 1e3:.2f} ms, ratio {best_tool / best:.2f}")
 
 
-def test_bench_grep_in_a_node(benchmark: BenchmarkFixture, long: Session, asking: Asking) -> None:
-    node = long.run("lcm tree", {})["nodes"][-1]["id"]
+@pytest.mark.parametrize("needle", ["error when", "qqqq"])
+def test_bench_grep_in_a_node(benchmark: BenchmarkFixture, long: Session, asking: Asking, needle: str) -> None:
+    """It reads the node's rows, not those behind them."""
+    node = next(node["id"] for node in long.run("lcm tree", {})["nodes"] if not node["children"])
     with asking(long) as ask:
-        benchmark(ask, "lcm_grep", text="error when", node=node)
+        benchmark(ask, "lcm_grep", text=needle, node=node)
 
 
 def test_bench_expand(benchmark: BenchmarkFixture, long: Session, asking: Asking) -> None:

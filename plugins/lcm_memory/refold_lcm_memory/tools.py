@@ -43,7 +43,7 @@ def lcm_grep(context: Context, arguments: Arguments) -> str:
     limit = number(arguments, "limit", 10, 1, LISTED)
     row_after, node_after = cursor(arguments, "gN.N") or (0, 0)
     scope = node.range if node else RowRange(context.session, 0, context.history.range.upto)
-    rows = _matching_rows(context, text, scope, row_after, limit + 1)
+    rows = list(context.search(text, row_after, limit + 1, within=scope))
     nodes = tree.nodes_with(context, text, scope, node_after, limit + 1)
     more = len(rows) > limit or len(nodes) > limit
     del rows[limit:], nodes[limit:]
@@ -96,11 +96,6 @@ def lcm_expand(context: Context, arguments: Arguments) -> str:
         content=content,
         next=f"x{rest[0]}.{rest[1]}" if rest else None,
     )
-
-
-def _matching_rows(context: Context, text: str, scope: RowRange, after: int, limit: int) -> list[tuple[SourceRef, str]]:
-    hits = context.search(text, max(after, scope.after), limit)
-    return [(ref, words) for ref, words in hits if ref.seq in scope]
 
 
 def _row_hit(context: Context, ref: SourceRef, words: str) -> dict[str, object]:

@@ -137,46 +137,6 @@ def test_a_follow_up_of_a_turn_that_fails_is_kept(session: Session, model: Any) 
     assert [row.text for row in session.rows()][-1] == "and mind the tests"
 
 
-def test_an_answer_that_the_output_limit_cuts_is_continued_and_is_one_row(session: Session, model: Any) -> None:
-    model.plays(
-        Say("One, two, ", stop="length", usage=(9, 3)), Say("three, ", stop="length"), Say("four.", usage=(20, 2))
-    )
-    finished = session.send("Count")
-    assert (finished.stop, finished.text) == ("end", "One, two, three, four.")
-    assert [row.text for row in session.rows()] == ["Count", "One, two, three, four."]
-    assert model.texts(1)[-2][1] == "One, two, "
-    assert model.texts(2)[-2][1] == "One, two, three, "
-    assert [each.replaced for each in session.requests()] == [False, True, True]
-    assert session.requests()[0].tokens == 9
-
-
-def test_continuing_is_bounded_and_what_came_stays(session: Session, model: Any) -> None:
-    model.plays(Say("on and ", stop="length"))
-    finished = session.send("Talk")
-    assert finished.stop == "length"
-    assert finished.text == "on and " * len(model.asked)
-    assert len(model.asked) == 4
-    assert session.rows()[-1].text == finished.text
-
-
-def test_when_the_rest_of_a_cut_answer_fails_its_beginning_is_kept(
-    session: Session, model: Any, heard: list[Any]
-) -> None:
-    model.plays(Say("The beginning.", stop="length"), Refuse(400, {"error": {"message": "no"}}))
-    finished = session.send("Talk", on_event=heard.append)
-    assert (finished.stop, finished.text) == ("length", "The beginning.")
-    assert session.rows()[-1].text == "The beginning."
-    assert any("its rest did not come" in event.text for event in heard if isinstance(event, events.Noticed))
-
-
-def test_calls_of_an_answer_that_was_cut_off_do_not_run(session: Session, model: Any) -> None:
-    session.tools = (reader(),)
-    model.plays(Say("", (("c", "read", '{"path": "a'),), stop="length"))
-    assert session.send("Read a").stop == "length"
-    assert kinds(session) == ["user", "assistant"]
-    assert session.rows()[-1].calls == ()
-
-
 def test_steps_can_be_bounded(session: Session, model: Any) -> None:
     session.tools = (reader(),)
     model.plays(Say("", (("c", "read", {"path": "a"}),)))

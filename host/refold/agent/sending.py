@@ -21,7 +21,6 @@ from refold.prepare.context import BoundContext
 from refold.prepare.draw import open_view
 from refold.prepare.keep import without_keep
 from refold.prepare.listen import say
-from refold.prepare.measure import message_tokens
 from refold.prepare.request import Desk, Prepared, Recovered
 from refold.providers.exchange import Answer, Delta, unparsed
 from refold.providers.failures import ProviderError
@@ -32,7 +31,7 @@ from refold.transcript import limits, requests, rows, state
 from refold.transcript.append import append
 from refold.transcript.leases import Lease
 from refold.values.errors import RefoldError
-from refold.values.messages import Message, Request, ToolSpec
+from refold.values.messages import Message, ToolSpec
 from refold.values.outcome import Applied
 from refold.values.rows import Call, Row, SourceRef
 
@@ -80,10 +79,10 @@ class Sending:
         with self.session.host.database.read() as reader:
             return rows.open_calls(reader, self.session.id)
 
-    def prepare(self, emit: Emit) -> Prepared:
+    def prepare(self, emit: Emit, beside: Sequence[Message] = ()) -> Prepared:
         self._renew()
         hearing = Hearing(emit, self.cancelled)
-        standing = self._standing = self._look(hearing)
+        standing = self._standing = self._look(hearing, beside=beside)
         turn, memory = self.session.newest_turn(), self.session.memory
         prepared = road.prepare(self._counting(standing), standing.ask, resting=turn == memory.rested_turn)
         hearing.ended(prepared)
@@ -105,7 +104,7 @@ class Sending:
             self.lease.renew()
             self._renewed = time.monotonic()
 
-    def recover(self, refused: Prepared, refusal: Refusal, emit: Emit) -> Recovered:
+    def recover(self, refused: Prepared, refusal: Refusal, emit: Emit, beside: Sequence[Message] = ()) -> Recovered:
         self._renew()
         self._refused = True
         said, hearing = figures(refusal), Hearing(emit, self.cancelled)
@@ -113,7 +112,7 @@ class Sending:
             with self.session.host.database.write() as writer:
                 window = revealed_window(said, refused.size.tokens)
                 limits.learn(writer, self.session.id, self._standing.resolved.id, window)
-        standing = self._standing = self._look(hearing)
+        standing = self._standing = self._look(hearing, beside=beside)
         recovered = road.recover(self._counting(standing), standing.ask, said, refused.size.tokens)
         hearing.ended(recovered.prepared)
         self._go_on()
@@ -129,15 +128,18 @@ class Sending:
             )
         return recovered
 
-    def ask(self, prepared: Prepared, request: Request, on_delta: Callable[[Delta], None]) -> Answer:
+    def ask(self, prepared: Prepared, beside: Sequence[Message], on_delta: Callable[[Delta], None]) -> Answer:
         standing, database = self._standing or self._look(Hearing()), self.session.host.database
         resolved = standing.resolved
         if resolved is None:
             resolved = self.session.host.models.resolve(self.session.record.model)  # says what is missing
         self._go_on()
         client = self.session.host.client(resolved.provider)
-        more = request.messages[len(prepared.request.messages) :]
-        request = evolve(request, max_output=_output(resolved.max_output, prepared, more))
+        request = evolve(
+            prepared.request,
+            messages=(*prepared.request.messages, *beside),
+            max_output=_output(self.session.memory.output(resolved), prepared),
+        )
         learnt, local = standing.ask.learnt_percent, prepared.size.local
         with database.write() as writer:
             number = requests.record(
@@ -171,14 +173,24 @@ class Sending:
             tokens = usage.input_tokens if usage else counted
             with database.write() as writer:
                 requests.settle(
-                    writer, number, outcome, None if more and not answer else tokens, usage.stored() if usage else None
+                    writer,
+                    number,
+                    outcome,
+                    None if beside and not answer else tokens,
+                    usage.stored() if usage else None,
                 )
                 if outcome == "unsent":
                     requests.forget(writer, number)
-                elif more or outcome != "ok":
+                elif beside or outcome != "ok":
                     requests.replace(writer, number)
         assert answer is not None
         return answer
+
+    def gives_less(self, refusal: Refusal) -> bool:
+        resolved = self._standing.resolved if self._standing else None
+        if refusal.kind != "output_cap" or resolved is None:
+            return False
+        return self.session.memory.learn_output(resolved, refusal.limit)
 
     def answered(self, prepared: Prepared, rows: Sequence[Row], answer: Answer) -> Sequence[SourceRef]:
         usage = answer.usage
@@ -247,9 +259,16 @@ class Sending:
             return Returned(call, f"context compacted: {covered} folded, {prepared.size.tokens:,} tokens now")
         return Returned(call, f"nothing was compacted: {outcome.reason if outcome else 'it failed'}", ok=False)
 
-    def _look(self, hearing: Hearing, instructions: str = "", summarizer: str | None = None) -> Standing:
+    def _look(
+        self,
+        hearing: Hearing,
+        instructions: str = "",
+        summarizer: str | None = None,
+        beside: Sequence[Message] = (),
+    ) -> Standing:
         wish = Wish(
             instructions=instructions,
+            beside=beside,
             summarizer=self.session.host.model_id(summarizer) if summarizer else None,
             tools=tuple(tool.spec for tool in self._own_tools()) + self._compact_spec(),
             traits={tool.name: tool.traits for tool in self.session.tools if tool.traits is not None},
@@ -297,11 +316,9 @@ def _run(call: Call, run: Callable[[], str], cap: Cap) -> Returned:
         return Returned(call, cap.cut(f"{call.name} failed: {words}"), ok=False)
 
 
-def _output(most: int | None, prepared: Prepared, more: Sequence[Message]) -> int | None:
+def _output(most: int | None, prepared: Prepared) -> int | None:
     """Tokens that the answer may take: what the model can give, as far as the window has room for it behind the
-    request and `more`. Some are asked for in any case: a refusal is better than an answer of one word."""
+    request. Some are asked for in any case: a refusal is better than an answer of one word."""
     if most is None or prepared.window.tokens is None:
         return most
-    sizer = Sizer(prepared.request.model)
-    taken = prepared.size.tokens + sum(message_tokens(message, sizer) for message in more)
-    return min(most, max(LEAST_OUTPUT, prepared.window.tokens - taken))
+    return min(most, max(LEAST_OUTPUT, prepared.window.tokens - prepared.size.tokens))

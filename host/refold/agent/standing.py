@@ -24,7 +24,7 @@ from refold.transcript import limits, requests, sessions, state
 from refold.transcript.database import Database
 from refold.transcript.encoding import legible
 from refold.values.errors import NotFound, Refused
-from refold.values.messages import Request, ToolSpec
+from refold.values.messages import Message, Request, ToolSpec
 from refold.values.outcome import Demand
 from refold.values.sizes import Model
 from refold.values.tools import ToolTraits
@@ -52,7 +52,8 @@ class Wish:
     """How a request is wanted. None and empty: as the home and the session have it.
 
     `window` is tokens and goes before every other source; `protocol` is the wire format to prepare for; `summarizer`
-    names a model and `reasoning` its level; `instructions` tell a summarizer what to keep. `elided` and
+    names a model and `reasoning` its level; `instructions` tell a summarizer what to keep. `beside` are messages that
+    stand behind the history in this request alone. `elided` and
     `refused_in_turn` come from a refusal.
     """
 
@@ -61,6 +62,7 @@ class Wish:
     summarizer: str | None = None
     instructions: str = ""
     reasoning: str | None = None
+    beside: Sequence[Message] = ()
     tools: tuple[ToolSpec, ...] = ()
     traits: Mapping[str, ToolTraits] = field(factory=dict)
     refused_in_turn: bool = False
@@ -123,6 +125,7 @@ def look(host: Host, session: str, system: str | None, memory: Memory, wish: Wis
         started=ears.started,
         notices=[UNHEEDED] if unheeded else [],
     )
+    sizer = Sizer(model, learnt)
     ask = Ask(
         session,
         model,
@@ -130,6 +133,7 @@ def look(host: Host, session: str, system: str | None, memory: Memory, wish: Wis
         windows=resolved.windows if resolved else (),
         refused=refused,
         reserve=_reserve(resolved),
+        beside=sum(message_tokens(message, sizer) for message in wish.beside),
         system=None if system is None else legible(system),
         tools=wish.tools,
         traits=wish.traits,

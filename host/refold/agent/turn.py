@@ -10,16 +10,17 @@ from attrs import define, evolve, field
 from refold.agent import events
 from refold.agent.events import Event, TurnFinished
 from refold.agent.follow_ups import FollowUps
+from refold.agent.hearing import Emit
 from refold.agent.recovery import figures, overflow_message
 from refold.agent.tools import Returned
 from refold.prepare.request import Prepared, Recovered
-from refold.providers.decoding import joined
-from refold.providers.exchange import Answer, Delta, ReasoningDelta, TextDelta, overran
+from refold.providers.decoding import joined, total
+from refold.providers.exchange import Answer, Delta, ReasoningDelta, TextDelta, Usage, overran
 from refold.providers.failures import Cancelled, ProviderError
 from refold.providers.refusals import Refusal
 from refold.values.errors import RefoldError, Vetoed
-from refold.values.messages import AssistantMessage, Request, UserMessage
-from refold.values.rows import Call, Replay, Row, SourceRef
+from refold.values.messages import AssistantMessage, Message, UserMessage
+from refold.values.rows import Call, Row, SourceRef
 from refold.values.sizes import Window
 
 CONTINUE = "[your answer was cut off by the output limit; go on exactly where it stopped, without repeating anything]"
@@ -50,14 +51,17 @@ class TurnHost(Protocol):
     def open_calls(self) -> Sequence[Call]:
         """The calls of the newest step that have no result."""
 
-    def prepare(self, emit: Callable[[Event], object]) -> Prepared:
-        """The next request, compacted first when that is due."""
+    def prepare(self, emit: Emit, beside: Sequence[Message]) -> Prepared:
+        """The next request, compacted first when that is due. `beside` are messages to be put behind its own."""
 
-    def recover(self, refused: Prepared, refusal: Refusal, emit: Callable[[Event], object]) -> Recovered:
+    def recover(self, refused: Prepared, refusal: Refusal, emit: Emit, beside: Sequence[Message]) -> Recovered:
         """The request to ask again with after a refusal. Raises Vetoed."""
 
-    def ask(self, prepared: Prepared, request: Request, on_delta: Callable[[Delta], None]) -> Answer:
+    def ask(self, prepared: Prepared, beside: Sequence[Message], on_delta: Callable[[Delta], None]) -> Answer:
         """Asks the session's model and records the request. Raises ProviderError."""
+
+    def gives_less(self, refusal: Refusal) -> bool:
+        """Whether the provider refused for the output asked for, and less will be asked for from now on."""
 
     def answered(self, prepared: Prepared, rows: Sequence[Row], answer: Answer) -> Sequence[SourceRef]:
         """Makes an answer durable, and its usage known to the snapshot, in one transaction."""
@@ -82,6 +86,7 @@ class Turn:
     follow_ups: FollowUps
     max_steps: int | None = None
     _text: list[str] = field(factory=list, init=False)
+    _recovered: bool = field(default=False, init=False)
 
     def run(self, prompt: Row | None) -> TurnFinished:
         """Runs the turn that `prompt` opens; None goes on with the newest one. Raises ProviderError, Overflow.
@@ -136,53 +141,67 @@ class Turn:
         return finished
 
     def _answer(self) -> tuple[Prepared, Answer]:
-        """The answer to the next request. A refusal that means "too large" is recovered from once."""
-        self._text = []
-        refused = self.host.prepare(self.emit)
+        """One answer, gone on with while the output limit cuts it; its parts are one."""
+        self._text, self._recovered = [], False
+        prepared, answer = self._part(())
+        usage = answer.usage
+        for _ in range(PARTS - 1):
+            if answer.stop != "length" or not answer.text.strip():
+                break
+            # An opaque item belongs to the text that it came with, and parts glued together are none.
+            answer, compaction = evolve(answer, replays=()), prepared.snapshot.compaction
+            try:
+                prepared, rest = self._part((AssistantMessage(self._said()), UserMessage(CONTINUE)))
+            except Cancelled:
+                raise
+            except (ProviderError, Overflow) as error:
+                self.emit(events.Noticed(f"the answer was cut off, and its rest did not come: {error}"))
+                break
+            if prepared.snapshot.compaction != compaction:
+                usage = Usage()  # it counted another request than the one that stands now
+            usage = evolve(usage, output_tokens=total(usage.output_tokens, rest.usage.output_tokens))
+            answer = evolve(rest, replays=())
+        return prepared, evolve(answer, text=self._said(), usage=usage)
+
+    def _part(self, beside: Sequence[Message]) -> tuple[Prepared, Answer]:
+        """The answer to the next request. A refusal that means "too large" is recovered from, once in a step."""
+        refused = self.host.prepare(self.emit, beside)
         try:
-            return refused, self._whole(refused)
+            return refused, self._ask(refused, beside)
         except ProviderError as error:
             if not _overflows(error):
                 raise
             first = error
-        if not self.host.recovers:
+        if self._recovered or not self.host.recovers:
             raise _overflow(refused, first.refusal, refused.window) from first
+        self._recovered = True
         try:
-            recovered = self.host.recover(refused, first.refusal, self.emit)
+            recovered = self.host.recover(refused, first.refusal, self.emit, beside)
         except Vetoed as veto:
             raise Overflow(f"{_overflow(refused, first.refusal, refused.window)}; {veto}") from first
         if not recovered.helped:
             raise _overflow(refused, first.refusal, refused.window) from first
         try:
-            return recovered.prepared, self._whole(recovered.prepared)
+            return recovered.prepared, self._ask(recovered.prepared, beside)
         except ProviderError as error:
             if not _overflows(error):
                 raise
             raise _overflow(recovered.prepared, error.refusal, refused.window, retried=True) from error
 
-    def _whole(self, prepared: Prepared) -> Answer:
-        """One answer, asked for again while the output limit cuts it; its parts are one."""
-        request, replays = prepared.request, list[Replay]()
-        answer = self._ask(prepared, request)
-        replays += answer.replays
-        for _ in range(PARTS - 1):
-            if answer.stop != "length" or not answer.text.strip():
-                break
-            so_far = (AssistantMessage(self._said()), UserMessage(CONTINUE))
-            request = evolve(prepared.request, messages=(*prepared.request.messages, *so_far))
-            replays.clear()  # an opaque item belongs to the text that it came with, and parts glued together are none
-            try:
-                answer = self._ask(prepared, request)
-            except Cancelled:
-                raise
-            except ProviderError as error:
-                self.emit(events.Noticed(f"the answer was cut off, and its rest did not come: {error}"))
-                break
-        return evolve(answer, text=self._said(), replays=tuple(replays))
-
-    def _ask(self, prepared: Prepared, request: Request) -> Answer:
+    def _ask(self, prepared: Prepared, beside: Sequence[Message]) -> Answer:
         heard = len(self._text)
-        answer = self.host.ask(prepared, request, self._heard)
+        try:
+            answer = self.host.ask(prepared, beside, self._heard)
+        except ProviderError as error:
+            if error.streamed or not self.host.gives_less(error.refusal):
+                raise
+            self.emit(
+                events.Noticed(
+                    f"the provider gives at most {error.refusal.limit:,} tokens of output and was asked again for as"
+                    " many; lower maxOutput of the model in models.json"
+                )
+            )
+            answer = self.host.ask(prepared, beside, self._heard)
         if answer.text and len(self._text) == heard:  # a server that does not stream
             self._heard(TextDelta(answer.text))
         if not answer.text and not answer.calls and overran(answer, prepared.window.tokens):

@@ -83,7 +83,7 @@ def open_view(desk: Desk, ask: Ask, reader: Reader) -> tuple[View, Pinned]:
     system = ask.system if ask.system is not None else stored.current.system if stored else ""
     pinned = pin(stored, Head(system, tuple(blocks)), session.compactions, upto)
     schemas = tuple(schema(tool) for tool in tools_of(desk, view, ask))
-    fixed = _fixed_tokens(pinned.sent.text(), schemas, sizer)
+    fixed = _fixed_tokens(pinned.sent.text(), schemas, sizer) + ask.beside
     return evolve(view, sizing=evolve(sizing, fixed=fixed)), pinned
 
 
@@ -147,7 +147,7 @@ def draw(desk: Desk, ask: Ask, reader: Reader) -> Drawn:
     exact = view.sizing.request(projection.sections) - unsent(view, projection.sections, messages)
     tools = tools_of(desk, view, ask)
     counted = desk.count(request_of(view, pinned, tools, messages)) if desk.count else None
-    held = Size(counted, 0, "count_endpoint", exact) if counted is not None else _size(view, exact)
+    held = Size(counted, ask.beside, "count_endpoint", exact) if counted is not None else _size(view, exact)
     return Drawn(view, bound, projection, elided, pinned, tools, messages, held)
 
 

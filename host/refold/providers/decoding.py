@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from refold.providers.exchange import UNPARSED, Answer, Delta, ReasoningDelta, TextDelta
+from refold.providers.exchange import UNPARSED, Answer, CallDelta, Delta
 from refold.providers.sse import Event
 from refold.values.json_text import json_bytes
 from refold.values.rows import Call
@@ -139,19 +139,34 @@ def joined(pieces: Iterable[str]) -> str:
 
 def characters(pieces: Iterable[Delta | Answer]) -> Iterator[Delta | Answer]:
     """The same pieces, with the first half of a character held back until its second half comes."""
-    held: dict[type[TextDelta] | type[ReasoningDelta], str] = {}
+    held: dict[object, Delta] = {}
     for piece in pieces:
-        if isinstance(piece, (TextDelta, ReasoningDelta)):
-            kind = type(piece)
-            said = held.pop(kind, "") + piece.text
-            if _HALF.search(said):
-                said, held[kind] = said[:-1], said[-1]
-            if said:
-                yield kind(joined([said]))
-        else:
-            if isinstance(piece, Answer):
-                yield from (kind(joined([half])) for kind, half in held.items())
+        if isinstance(piece, Answer):
+            yield from (_with_text(half, joined([_text(half)])) for half in held.values())
             yield piece
+            continue
+        stream = piece.index if isinstance(piece, CallDelta) else type(piece)
+        half = held.pop(stream, None)
+        said = (_text(half) if half else "") + _text(piece)
+        if _HALF.search(said):
+            said, held[stream] = said[:-1], _with_text(_nameless(piece), said[-1])
+        if said or (isinstance(piece, CallDelta) and (piece.id or piece.name)):
+            yield _with_text(piece, joined([said]))
+
+
+def _text(piece: Delta) -> str:
+    return piece.arguments if isinstance(piece, CallDelta) else piece.text
+
+
+def _nameless(piece: Delta) -> Delta:
+    """A call's id and name come once, with its first piece."""
+    return CallDelta(piece.index) if isinstance(piece, CallDelta) else piece
+
+
+def _with_text(piece: Delta, text: str) -> Delta:
+    if isinstance(piece, CallDelta):
+        return CallDelta(piece.index, piece.id, piece.name, text)
+    return type(piece)(text)
 
 
 def replayed(items: list[Any]) -> str:

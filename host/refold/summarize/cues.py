@@ -41,8 +41,8 @@ BOUND = either(
     r"|threshold)\b",
     r"\b(?:exceed(?:s|ing)?|go(?:es)? (?:over|above|beyond|past)|stay (?:under|below|within)|within|under|below"
     r"|above)\b",
-    r"\b(?:deadline|due|no later than|not later than|by (?:the )?end|until|spend(?:ing)?|tops|or (?:less|fewer"
-    r"|more))\b",
+    r"\b(?:deadline|due|closes|expires?|no later than|not later than|by (?:the )?end|until|spend(?:ing)?|tops"
+    r"|or (?:less|fewer|more))\b",
     r"\b(?:may|can|must|should|shall|has to|have to|needs? to) (?:take|cost|last|use|weigh|run|fit|be (?:done"
     r"|ready|finished))\b",
     r"\b(?:available|left|to spare|each|per|every|a (?:day|week|month|minute|second|request|file|run)) *$",
@@ -67,7 +67,7 @@ ABSOLUTE = either(
     r"|hard rule)\b",
     r"\b(?:until (?:i|we) (?:say|tell)|unless i (?:say|tell|ask|approve)|whatever happens|every (?:single )?time"
     r"|each time)\b",
-    r"\b(?:whenever|hands off|read[- ]only|frozen|sacred|do not|don'?t (?:ever|you)|keep (?:your )?hands)\b",
+    r"\b(?:whenever|hands off|read[- ]only|frozen|sacred|immutable|do not|don'?t (?:ever|you)|keep (?:your )?hands)\b",
     r"\b(?:my|our|one|two|three|first|second|third|the|another|important|key|golden|standing|ground) (?:rules?"
     r"|constraints?)\b",
     r"\b(?:require(?:s|d|ment)?|insist|demand)\b",
@@ -86,6 +86,8 @@ FORBIDS = either(
     r"|deleting))\b",
     r"\b(?:approval|sign[- ]?off|permission|ask me|check with|run it by|let me know (?:before|first))\b",
     r"\b(?:leave .{1,40} (?:alone|untouched|as (?:it|they)))\b",
+    r"\b(?:keep|leave) .{1,60} (?:out of|away from|off) \w+",
+    r"\b(?:past|by) me (?:first|before)\b",
     r"\b(?:keine?|darf(?:st)? nicht|ne .{1,30} pas|no (?:debes|uses|toques)|non devi)\b",
     r"别|не (?:делай|трогай|используй)",
 )
@@ -127,7 +129,7 @@ PERMISSION = either(
     r"\b(?:open(?:ed)? (?:for|to|again)|back (?:on|in play)|unlocked|unfrozen|available again|cleared for"
     r"|can (?:now )?(?:grow|go|be))\b",
     r"\b(?:no longer|not .{0,40}any ?more|any ?more|anymore|lifted|waived|is over|doesn'?t apply|don'?t need to"
-    r"|need not)\b",
+    r"|need not|no need (?:to|for)|any longer|don'?t bother (?:with|to|about))\b",
     r"\b(?:du darfst|ihr dürft|ist (?:wieder )?erlaubt|nicht mehr|tu peux|vous pouvez|ne .{1,20} plus|puedes"
     r"|ya no|puoi)\b",
     r"可以|もう|いいです|можно|больше не",
@@ -143,8 +145,8 @@ RETRACTION = either(
 )
 
 CHANGE = either(
-    r"\b(?:now|instead|actually|again|from now on|no longer|any ?more|after all|correction|bigger|larger|smaller"
-    r"|higher|tighter|update|updated|new|changed?|changes)\b",
+    r"\b(?:now|instead|actually|again|from now on|no longer|any ?more|any longer|stop \w+ing|after all"
+    r"|correction|bigger|larger|smaller|higher|tighter|update|updated|new|changed?|changes)\b",
     r"\b(?:can (?:now )?(?:grow|go|be|use|take|have)|raise[sd]?|increase[sd]?|lower(?:s|ed)?|reduce[sd]?"
     r"|extend(?:s|ed)?|mov(?:e|es|ed)|go(?:es)? (?:up|down)|bump(?:s|ed)?|cut|double[sd]?|grew|shrank|set|make it"
     r"|switch(?:ed)?|revised?|replace[sd]?|on second thought|scratch|rather|went (?:up|down)|got (?:more|less)"
@@ -199,11 +201,14 @@ AIM = either(
     r"\b(?:help me|what (?:i|we)(?:'m| am|'re| are)? (?:after|want|need|really want)|all this is (?:for|about)"
     r"|so that (?:we|i|users|the))\b",
     r"\bby the time (?:we|you)(?:'re| are) done\b",
-    r"\bwe (?:should|must) end up with\b",
+    r"\bwe (?:should|must|need to) end up with\b",
+    r"\b(?:i|we) (?:really )?want (?:that|this|it|them|all of \w+) to\b|^looking to\b"
+    r"|\b(?:that|this)(?:'s| is) the (?:project|task|job|goal|plan)\b",
     r"\b(?:we (?:want|replace|migrate|move|port|build)|we'?re \w+ing|let'?s (?:build|make|write|create|get|turn)"
     r"|in this session)\b",
     r"\b(?:this is (?:all )?about|everything (?:we|i) do|serves? the|turn .{2,60} into|get(?:ting)? rid of)\b",
-    r"\b(?:ziel|aufgabe|objectif|objetivo|meta|obiettivo|scopo)\b",
+    r"\b(?:ziel|aufgabe|objectif|objetivo|meta|obiettivo|scopo|ich (?:möchte|will)|wir (?:möchten|wollen)"
+    r"|je (?:veux|voudrais)|nous voulons|quiero|queremos|vorrei|vogliamo)\b",
     r"目标|目的|目標|цель|задача",
 )
 
@@ -257,7 +262,8 @@ REQUEST = Lazy(
 )
 
 SPEAKER = either(
-    r"\b(?:i|we|i'?m|we'?re|i'?d|we'?d|my|me|us|prefer\w*|when in doubt|tone|style|please|welcome|ich|je|yo)\b"
+    r"\b(?:i|we|i'?m|we'?re|i'?d|we'?d|my|me|us|prefer\w*|when in doubt|tone|style|please|welcome"
+    r"|ich|mir|mich|je|moi|préfère|yo|prefiero|preferisco|prefiro)\b"
 )
 """Words by which a sentence is somebody's own taste."""
 
@@ -298,19 +304,29 @@ HEADING: dict[Kind, Lazy] = {
 
 IMPERATIVE = _listed(
     """
-    add aim answer append apply ask assume avoid back begin bring build bump call cap change check clean close
-    commit compile configure confirm continue convert copy cover create default delete deploy describe disable
-    display document draft drop enable end ensure exclude explain export favor favour fetch file finish fix focus
-    follow format generate get give go group handle hide hold ignore implement import include indent inline insert
-    install investigate keep label leave let limit link list load lock log look maintain make mark match measure
-    merge migrate mind mock move name note notify offer omit open optimize order organize pass pin place plan
-    point port prefer prefix prepare present preserve print produce propose protect provide publish pull push put
-    quote raise read rebase record reduce refactor refer reference release remind remove rename render replace
-    reply report request require reset respect respond restrict retry return reuse revert review rewrite rotate
-    round route run save say schedule send separate serve set ship show sign simplify skip sort speak specify
-    spell split squash stage start state stay stick stop store stub sum summarise summarize support switch tag
-    take talk target tell test tie time translate treat trim try turn type update upgrade use validate verify wait
-    warn watch work wrap write
+    accelerate adapt add adjust adopt aim allow analyse analyze answer append apply arrange ask assemble assume
+    attach audit automate avoid back balance begin book bring build bump bundle calculate call cap change check
+    clarify clean close collect combine commit compile complete compose compress configure confirm connect
+    consolidate continue convert copy correct count cover create cut debug default define delete deliver deploy
+    describe design determine develop disable discover display divide document draft draw drop duplicate edit
+    eliminate enable end ensure evaluate exclude expand explain explore export extend extract favor favour fetch
+    figure file fill filter find finish fix flag flatten focus fold follow force format generate get give go
+    group handle hide hold identify ignore implement import improve include indent inline insert install
+    integrate invent invert investigate isolate keep label leave let limit link list load lock log look lower
+    maintain make map mark match measure merge migrate mind minimise minimize mock modernise modernize modify
+    monitor move name note notify offer omit open optimize order organize pack parallelise parallelize park pass
+    patch pause pin place plan point polish port prefer prefix prepare present preserve prevent print prioritise
+    prioritize process produce propose protect prove provide prune publish pull push put quote raise reach read
+    rebase rebuild record recover redesign redo reduce refactor refer reference rehearse release relocate remind
+    remove rename render reorganise reorganize repair rephrase replace replay reply report reproduce request
+    require rescue reset respect respond restore restrict restructure restyle retire retry return reuse revert
+    review reword rewrite rid rip roll rotate round route rule run salvage save say scale schedule secure send
+    separate serve set settle shift ship shorten show shrink sign simplify skip solve sort speak specify speed
+    spell split squash stabilise stabilize stage standardise standardize start state stay stick stop store
+    straighten strengthen strip stub submit sum summarise summarize supply support switch tackle tag take talk
+    target tell test tidy tie tighten time trace track train transfer transform translate treat trim try tune
+    turn tweak type undo unify unite untangle update upgrade upload use validate verify wait warn watch widen
+    wire work wrap write
 """
 )
 """Base forms that open an order when a sentence begins with them."""

@@ -29,8 +29,8 @@ CODE = Lazy(
 
 _QUESTION = Lazy(r"[?？]\s*[\"')\]]*$")
 _ASKS_TO = Lazy(
-    r"^(?:(?:ok|and|so|also|please|hey|hi)[,:]? )*(?:can|could|would|will) you\b|\bplease\b|^(?:bitte|peux-tu"
-    r"|pourrais|puedes)",
+    r"^(?:(?:ok|and|so|also|please|hey|hi)[,:]? )*(?:can|could|would|will) you\b|\bwould you mind\b|\bplease\b"
+    r"|^(?:bitte|peux-tu|pourrais|puedes)",
     re.IGNORECASE,
 )
 _CLAUSE = Lazy(
@@ -42,11 +42,21 @@ _LABEL = Lazy(rf"^[*_]{{0,2}}({'|'.join(KINDS)})s?[*_]{{0,2}}\s?[:：][*_]{{0,2}
 """The name of a kind in front of a sentence: it is what the line is called anyway."""
 
 _JOIN = Lazy(r",? (?:and|but|also|plus|und|aber|et|mais|y|pero)(?: also| then| please)? ", re.IGNORECASE)
+_POINTS_BACK = Lazy(r"\b(?:it|its|them|their)\b", re.IGNORECASE)
 _SMALL = Lazy(
     r"^(?:ok(?:ay)?|yes|no|yep|nope|thanks?(?: you)?|great|nice|wow|good|cool|perfect|continue"
     r"|go on|go ahead|done|hi|hello)\W*$",
     re.I,
 )
+_LEAD = Lazy(
+    r"^(?:(?:(?:ok(?:ay)?|alright)[,.! ]+)*(?:thanks(?: a lot| so much)?|thank you|lgtm"
+    r"|(?:(?:that|it) )?(?:looks|sounds) (?:good|great|fine|right))[,.! ]+"
+    r"(?!(?:to|for|with|if|when|in|on|as|and|but)\b)"
+    r"|(?:great|nice|wow|good|cool|perfect|awesome|hi|hello|hey)[,.!] +)+(?=\S+ \S)",
+    re.IGNORECASE,
+)
+"""Thanks and the like in front of a sentence, where nothing parts them: `ok, looks good, thanks Keep it short`."""
+
 _IS = Lazy(
     r"\b(?:is|are|was|=|equals|lives?|runs?|listens?|called|named|has|id|key|code|port|address"
     r"|number)\b|[:=]",
@@ -87,7 +97,7 @@ def _items(text: str) -> Iterator[Item]:
             kind = next(kind for kind in KINDS if kind == label[1].lower())
             yield Item(kind, sentence.text[label.end() :])
             continue
-        for part in _parts(sentence.text):
+        for part in _parts(_LEAD.sub("", sentence.text)):
             judged = _in_list(judge(part), sentence.heading)
             if judged is not None:
                 yield Item(judged.kind, _with_heading(sentence.heading, part))
@@ -95,14 +105,16 @@ def _items(text: str) -> Iterator[Item]:
 
 def _first_order(text: str) -> Item | None:
     """The first sentence that orders something, whether or not it sets anything beyond the moment."""
-    parts = (part for sentence in sentences(text) for part in _parts(sentence.text))
+    parts = (part for sentence in sentences(text) for part in _parts(_LEAD.sub("", sentence.text)))
     return next((Item("goal", part) for part in parts if directive(part.lower())), None)
 
 
 def _parts(sentence: str) -> list[str]:
     """The sentence, or its halves where each sets something of its own: one may be changed later without the other."""
-    halves = _JOIN.split(sentence)
-    if len(halves) < 2 or "(" in sentence or any(len(half.split()) < 3 for half in halves):
+    _, *others = halves = _JOIN.split(sentence)
+    if not others or "(" in sentence or any(len(half.split()) < 3 for half in halves):
+        return [sentence]
+    if any(_POINTS_BACK.search(half) for half in others):
         return [sentence]
     strengths = [found.strength if (found := judge(half)) else 0 for half in halves]
     return halves if min(strengths) >= 2 and max(strengths) == 3 else [sentence]
@@ -160,7 +172,11 @@ def _asked(text: str, low: str) -> Judged | None:
     judged = _stated(order, order.lower(), len(order.split()))
     if judged is not None and judged.strength == 3:
         return judged
-    return None if clause or judged is None else Judged("note", 1)
+    if clause or judged is None:
+        return None
+    # Help that is asked for is for the whole session, and so is what is asked for every time.
+    stands = judged.kind == "goal" or cues.SCOPE.search(order.lower()) is not None
+    return judged if stands and judged.strength == 2 else Judged("note", 1)
 
 
 def _stated(text: str, low: str, words: int) -> Judged | None:

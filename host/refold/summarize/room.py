@@ -6,7 +6,7 @@ from attrs import evolve
 
 from refold.sizing.estimate import tokens
 from refold.summarize.detect import exact, judge
-from refold.summarize.shapes import generality
+from refold.summarize.shapes import directive, generality
 from refold.summarize.standing import KEPT, Item, Standing
 
 FIRM = 75
@@ -62,8 +62,10 @@ def _strength(item: Item) -> int:
 
 
 def _worth(item: Item) -> int:
-    """What a line is worth that may fade: exact names, and how far it reaches beyond the moment."""
-    return min(4, 2 * exact(item.text)) + (item.kind in ("decision", "state")) + _reach(item)
+    """What a line is worth that may fade: exact names, an order rather than a remark, and how far it reaches beyond
+    the moment."""
+    orders = directive(item.text.lower())
+    return min(4, 2 * exact(item.text)) + (orders or item.kind in ("decision", "state")) + _reach(item)
 
 
 def _reach(item: Item) -> int:

@@ -37,7 +37,7 @@ _MIND = Lazy(
 )
 _PAST = Lazy(
     r"\b(?:was|were|did|had|took|ran|went|got|came|broke|threw|crashed|failed|happened|tried|saw|found|wrote"
-    r"|made|used|gave"
+    r"|worked|made|used|gave"
     r"|yesterday|last (?:week|month|night|time)|ago|earlier today)\b",
 )
 _MOMENT = Lazy(

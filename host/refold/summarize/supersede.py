@@ -21,6 +21,9 @@ from refold.summarize.words import GROUPS, Sense, choices, sense
 COVERED = 0.6
 """The share of the earlier item's topic that the new words must name."""
 
+HINTED = 0.5
+"""The same of two choices in one group, where a word speaks of a change."""
+
 SAME = 0.75
 """The share of both topics together that must agree where no word speaks of a change."""
 
@@ -35,6 +38,10 @@ _STATES = Lazy(
 _ANSWERS = Lazy(
     r"\b(?:answer|reply|respond|talk|speak|write to me|communicate|antworte|réponds|responde)\w*\b", re.IGNORECASE
 )
+_REPLACES = Lazy(
+    r"\b(?:rather than|instead of|in place of|statt|anstelle von|au lieu d[eu]|en vez de|invece di|em vez de)\b(.+)$",
+    re.IGNORECASE,
+)
 _DAYS = next(place for place, group in enumerate(GROUPS) if "monday" in group)
 
 
@@ -47,6 +54,7 @@ class _Reading:
     subject: Sense | None
     value: Sense | None
     named: bool
+    replaces: frozenset[str]
     changes: bool
     permits: bool
     withdraws: bool
@@ -66,12 +74,14 @@ def _reading(text: str) -> _Reading:
     chosen = choices(text)
     marks = {f"#{place}" for place in chosen} | ({"#named"} if named else set())
     withdraws = cues.RETRACTION.search(low) is not None
+    replaces = _REPLACES.search(text)
     return _Reading(
         sense=meaning,
         chosen=chosen,
         subject=sense(states[1]) if states else None,
         value=sense(states[2]) if states else None,
         named=named,
+        replaces=sense(replaces[1]).topic if replaces else frozenset(),
         changes=cues.CHANGE.search(low) is not None,
         permits=cues.PERMISSION.search(low) is not None,
         withdraws=withdraws,
@@ -132,6 +142,8 @@ def _changes(new: Item, old: Item, later: _Reading, earlier: _Reading) -> bool:
         return True
     if not shared:
         return False
+    if later.replaces and later.replaces <= then and (now - later.replaces) & then:
+        return True
     covered = shared / len(then)
     common = shared / len(now | then)
     if later.withdraws:
@@ -143,7 +155,7 @@ def _changes(new: Item, old: Item, later: _Reading, earlier: _Reading) -> bool:
             return True
         if (later.changes or common >= SAME) and not earlier.conditional:
             return True
-    if "limit" not in (new.kind, old.kind):
+    if "limit" not in (new.kind, old.kind) and not (later.changes and old.kind not in ("fact", "state")):
         return False
     figures, before = later.sense.numbers, earlier.sense.numbers
     other = bool(figures and before) and figures != before
@@ -171,7 +183,7 @@ def _other_choice(new: Item, old: Item, later: _Reading, earlier: _Reading) -> b
             continue  # days are no alternatives by themselves: only a deadline moves from one to another
         rest, before = _rest(later.sense, place), _rest(earlier.sense, place)
         if rest and before:
-            if len(rest & before) >= COVERED * min(len(rest), len(before)):
+            if len(rest & before) >= (HINTED if later.changes else COVERED) * min(len(rest), len(before)):
                 return True
         elif later.changes or rest == before:
             return True

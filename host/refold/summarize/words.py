@@ -107,6 +107,7 @@ GROUPS: tuple[frozenset[str], ...] = tuple(
         "rebase merge squash",
         "short brief concise terse detailed verbose long thorough lengthy",
         "formal informal casual",
+        "sie-form du-form siezen duzen",
         "dark light",
         "snake_case camelcase",
         "typescript javascript",

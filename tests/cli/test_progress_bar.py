@@ -9,6 +9,8 @@ from pathlib import Path
 import orjson
 import pytest
 
+from .pseudo_terminal import on_terminal
+
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
@@ -26,22 +28,8 @@ def test_an_import_into_pipes_shows_no_progress(refold, file: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="a pseudo terminal of POSIX")
 def test_an_import_on_a_terminal_shows_a_bar_and_standard_output_stays_data(refold, file: Path) -> None:
-    import pty
-
-    above, below = pty.openpty()
     refold.environment["TERM"] = "xterm"
-    process = refold.start("import", file, "--json", stderr=below)
-    os.close(below)
-    shown = b""
-    while True:
-        try:
-            part = os.read(above, 65536)
-        except OSError:
-            break
-        if not part:
-            break
-        shown += part
-    os.close(above)
+    process, shown = on_terminal(lambda end: refold.start("import", file, "--json", stderr=end))
     out, _ = process.communicate(timeout=30)
     assert json.loads(out)["rows"] == 4000
     assert b"importing long.json" in shown

@@ -15,6 +15,8 @@ from refold import Call, Host, Row, SourceRef
 from refold.cli.main import run
 from refold.cli.visible import visible, visible_lines
 
+from .pseudo_terminal import on_terminal
+
 EVIL = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202egpj.exe\u2066\u2028\u200f\ufeff\x7f\r\0 [bold red]x[/] :bomb:"
 _OURS = re.compile(r"\x1b\[[0-9;]*m")
 """Colours, which only we may set."""
@@ -109,22 +111,10 @@ def test_json_keeps_the_text_and_escapes_only_what_a_terminal_obeys(
 @pytest.mark.skipif(os.name == "nt", reason="a pseudo terminal of POSIX")
 @pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
 def test_a_terminal_of_80_columns_is_kept_and_no_color_is_respected(in_talk, environment: dict[str, str]) -> None:
-    import pty
-
     in_talk.environment |= {"TERM": "xterm-256color", **environment}
-    above, below = pty.openpty()
-    process = in_talk.start("show", "talk", "--limit", 8, stdin=below, stdout=below, stderr=below)
-    os.close(below)
-    shown = b""
-    while True:
-        try:
-            part = os.read(above, 65536)
-        except OSError:
-            break
-        if not part:
-            break
-        shown += part
-    os.close(above)
+    process, shown = on_terminal(
+        lambda end: in_talk.start("show", "talk", "--limit", 8, stdin=end, stdout=end, stderr=end)
+    )
     assert process.wait(30) == 0
     text = shown.decode()
     lines = _OURS.sub("", text).replace("\r", "").splitlines()

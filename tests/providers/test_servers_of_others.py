@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import socket
-import subprocess
-import sys
-import time
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +17,8 @@ from refold.providers.provider import ProviderConfig
 from refold.values.messages import AssistantMessage, Request, ResultMessage, ToolSpec, UserMessage
 from refold.values.rows import Image
 from refold.values.sizes import Model
+
+from .peers import llama_server, mock_server
 
 CONTEXT = 1024
 QUICK = Patience(connect=5.0, silence=20.0, attempts=3, first_wait=0.01, lookup=10.0)
@@ -42,29 +39,13 @@ def _answer(client: Client, request: Request, **more: Any) -> tuple[list[Any], A
     return deltas, answer
 
 
-@contextlib.contextmanager
-def _program(*words: str, stdout: int = subprocess.DEVNULL) -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen(
-        [sys.executable, *words], stdin=subprocess.PIPE, stdout=stdout, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.terminate()
-            process.communicate(timeout=20)
-
-
 # llama.cpp
 
 
 @pytest.fixture(scope="module")
 def llama() -> Iterator[str]:
-    pytest.importorskip("xllamacpp")
-    pytest.importorskip("gguf")
-    script = str(Path(__file__).with_name("llama_server.py"))
-    with _program(script, str(CONTEXT), stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip()
+    with llama_server(CONTEXT) as address:
+        yield address
 
 
 LLAMA_WIRES = ["openai-chat", "openai-responses", "anthropic"]
@@ -133,15 +114,8 @@ def test_a_cancelled_generation_frees_llama_cpp_for_the_next_one(llama: str) -> 
 
 @pytest.fixture(scope="module")
 def running_mock() -> Iterator[str]:
-    pytest.importorskip("llmock")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    program = "import sys; from llmock.cli import app; sys.argv[0] = 'llmock'; app()"
-    words = ("-c", program, "serve", "--port", port, "--log-level", "warning", "--context-window", "500")
-    with _program(*words) as process:
-        _wait_for(f"http://127.0.0.1:{port}/health", process)
-        yield f"http://127.0.0.1:{port}"
+    with mock_server(500) as address:
+        yield address
 
 
 @pytest.fixture
@@ -159,16 +133,6 @@ def _script(mock: str, **behavior: Any) -> None:
     body = json.dumps({"behaviors": [behavior]}).encode()
     with urllib.request.urlopen(f"{mock}/_llmock/scenario", body, timeout=5) as answer:
         assert answer.status == 201
-
-
-def _wait_for(address: str, process: subprocess.Popen[str]) -> None:
-    until = time.monotonic() + 20
-    while time.monotonic() < until and process.poll() is None:
-        with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=1) as answer:
-            if answer.status == 200:
-                return
-        time.sleep(0.05)
-    raise AssertionError("the mock did not start")
 
 
 WIRES = [

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,29 +12,16 @@ from refold import Host, Session
 from refold.agent import events
 from refold.agent.tools import HostTool
 
+from .peers import llama_server, mock_server
+
 SERVED = 2_048
-LLAMA = Path(__file__).parents[1] / "providers" / "llama_server.py"
-
-
-@contextlib.contextmanager
-def program(*words: str) -> Iterator[subprocess.Popen[str]]:
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen([sys.executable, *words], text=True, **pipes) as process:
-        try:
-            yield process
-        finally:
-            process.terminate()
-            process.communicate(timeout=20)
 
 
 @pytest.fixture(scope="module")
 def llama() -> Iterator[str]:
     """A llama.cpp server with a tiny random model and a window of 2,048 tokens, one a byte."""
-    pytest.importorskip("xllamacpp")
-    pytest.importorskip("gguf")
-    with program(str(LLAMA), str(SERVED)) as process:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip()
+    with llama_server(SERVED) as address:
+        yield address
 
 
 def home_of(path: Path, protocol: str, url: str, model: str, **entry: Any) -> Path:
@@ -73,9 +54,8 @@ class Brief:
 
 
 @pytest.mark.parametrize("protocol", ["openai-chat", "anthropic"])
-def test_llama_cpp_that_serves_less_than_configured_is_recovered(
-    llama: str, tmp_path: Path, protocol: str, heard: list[Any]
-) -> None:
+def test_llama_cpp_that_serves_less_than_configured_is_recovered(llama: str, tmp_path: Path, protocol: str) -> None:
+    heard = list[Any]()
     home = home_of(tmp_path / "home", protocol, llama, "tiny", window=100_000, maxOutput=16)
     with Host(home, summarizers=[Brief()]) as host:
         session = host.new("s")
@@ -109,20 +89,7 @@ def test_llama_cpp_counts_a_request_before_it_is_sent(llama: str, tmp_path: Path
 
 @pytest.fixture(scope="module")
 def mock() -> Iterator[str]:
-    pytest.importorskip("llmock")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    run = "import sys; from llmock.cli import app; sys.argv[0] = 'llmock'; app()"
-    words = ("-c", run, "serve", "--port", port, "--log-level", "error", "--context-window", "1500")
-    with program(*words) as process:
-        address = f"http://127.0.0.1:{port}"
-        until = time.monotonic() + 20
-        while time.monotonic() < until and process.poll() is None:
-            with contextlib.suppress(OSError), urllib.request.urlopen(f"{address}/health", timeout=1) as answer:
-                if answer.status == 200:
-                    break
-            time.sleep(0.05)
+    with mock_server(1_500) as address:
         yield address
 
 

@@ -74,13 +74,26 @@ def test_going_on_repeats_the_request_and_adds_to_its_end(session: Session, mode
     assert model.asked[1]["messages"][:-2] == model.asked[0]["messages"]
 
 
-def test_the_usage_of_an_answer_in_parts_is_its_request_and_all_that_was_written(
+def test_the_usage_of_an_answer_in_parts_is_that_of_its_last_request(
     session: Session, model: Any, heard: list[Any]
 ) -> None:
     model.plays(Say("One, ", stop="length", usage=(9, 3)), Say("two.", usage=(20, 2)))
     session.send("Count", on_event=heard.append)
-    assert [event.used for event in heard if isinstance(event, events.UsageChanged)] == [9 + 3 + 2]
-    assert session.context()["compaction"]["provider_input_tokens"] == 9
+    assert [event.used for event in heard if isinstance(event, events.UsageChanged)] == [22]
+    assert session.context()["compaction"]["provider_input_tokens"] == 20
+
+
+def test_context_shows_the_answer_so_far_that_a_request_went_on_with(session: Session, model: Any) -> None:
+    model.plays(Say("One, ", stop="length"), Say("two."))
+    session.send("Count")
+    sections = {section["id"]: section for section in session.context()["sections"]}
+    assert [id for id in sections if not id.startswith("extension-")] == ["tail", "answer-so-far", "tools"]
+    assert sections["answer-so-far"]["item_count"] == 2
+    assert "One, " in session.context_page("answer-so-far")["content"]
+    model.plays(Say("Fine."))
+    session.send("Thanks")
+    shown = session.context()
+    assert "answer-so-far" not in {section["id"] for section in shown["sections"]}
 
 
 def test_the_trigger_is_checked_before_an_answer_is_gone_on_with(

@@ -168,11 +168,17 @@ def test_a_file_of_an_older_refold_is_brought_to_the_newest_version(tmp_path, ve
         assert schema.version(one) == len(schema.MIGRATIONS)
 
 
+def theirs(path):
+    other = sqlite3.connect(path)
+    other.executescript("CREATE TABLE theirs(a)")
+    other.close()
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
         (lambda path: path.write_bytes(b"not a database, but long enough to look like one" * 30), "no refold database"),
-        (lambda path: sqlite3.connect(path).executescript("CREATE TABLE theirs(a)").close(), "another program"),
+        (theirs, "another program"),
         (lambda path: path.mkdir(), "cannot be used"),
     ],
 )

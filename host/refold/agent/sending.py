@@ -128,18 +128,15 @@ class Sending:
             )
         return recovered
 
-    def ask(self, prepared: Prepared, beside: Sequence[Message], on_delta: Callable[[Delta], None]) -> Answer:
+    def ask(self, prepared: Prepared, on_delta: Callable[[Delta], None]) -> Answer:
         standing, database = self._standing or self._look(Hearing()), self.session.host.database
         resolved = standing.resolved
         if resolved is None:
             resolved = self.session.host.models.resolve(self.session.record.model)  # says what is missing
         self._go_on()
         client = self.session.host.client(resolved.provider)
-        request = evolve(
-            prepared.request,
-            messages=(*prepared.request.messages, *beside),
-            max_output=_output(self.session.memory.output(resolved), prepared),
-        )
+        request = evolve(prepared.request, max_output=_output(self.session.memory.output(resolved), prepared))
+        goes_on = bool(standing.ask.beside)
         learnt, local = standing.ask.learnt_percent, prepared.size.local
         with database.write() as writer:
             number = requests.record(
@@ -176,12 +173,12 @@ class Sending:
                     writer,
                     number,
                     outcome,
-                    None if beside and not answer else tokens,
+                    None if goes_on and not answer else tokens,
                     usage.stored() if usage else None,
                 )
                 if outcome == "unsent":
                     requests.forget(writer, number)
-                elif beside or outcome != "ok":
+                elif goes_on or outcome != "ok":
                     requests.replace(writer, number)
         assert answer is not None
         return answer

@@ -125,7 +125,6 @@ def look(host: Host, session: str, system: str | None, memory: Memory, wish: Wis
         started=ears.started,
         notices=[UNHEEDED] if unheeded else [],
     )
-    sizer = Sizer(model, learnt)
     ask = Ask(
         session,
         model,
@@ -133,7 +132,7 @@ def look(host: Host, session: str, system: str | None, memory: Memory, wish: Wis
         windows=resolved.windows if resolved else (),
         refused=refused,
         reserve=_reserve(resolved),
-        beside=sum(message_tokens(message, sizer) for message in wish.beside),
+        beside=tuple(wish.beside),
         system=None if system is None else legible(system),
         tools=wish.tools,
         traits=wish.traits,

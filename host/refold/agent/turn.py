@@ -14,8 +14,8 @@ from refold.agent.hearing import Emit
 from refold.agent.recovery import figures, overflow_message
 from refold.agent.tools import Returned
 from refold.prepare.request import Prepared, Recovered
-from refold.providers.decoding import joined, total
-from refold.providers.exchange import Answer, Delta, ReasoningDelta, TextDelta, Usage, overran
+from refold.providers.decoding import joined
+from refold.providers.exchange import Answer, Delta, ReasoningDelta, TextDelta, overran
 from refold.providers.failures import Cancelled, ProviderError
 from refold.providers.refusals import Refusal
 from refold.values.errors import RefoldError, Vetoed
@@ -52,12 +52,12 @@ class TurnHost(Protocol):
         """The calls of the newest step that have no result."""
 
     def prepare(self, emit: Emit, beside: Sequence[Message]) -> Prepared:
-        """The next request, compacted first when that is due. `beside` are messages to be put behind its own."""
+        """The next request, compacted first when that is due. `beside` stands behind the history in it alone."""
 
     def recover(self, refused: Prepared, refusal: Refusal, emit: Emit, beside: Sequence[Message]) -> Recovered:
         """The request to ask again with after a refusal. Raises Vetoed."""
 
-    def ask(self, prepared: Prepared, beside: Sequence[Message], on_delta: Callable[[Delta], None]) -> Answer:
+    def ask(self, prepared: Prepared, on_delta: Callable[[Delta], None]) -> Answer:
         """Asks the session's model and records the request. Raises ProviderError."""
 
     def gives_less(self, refusal: Refusal) -> bool:
@@ -144,12 +144,11 @@ class Turn:
         """One answer, gone on with while the output limit cuts it; its parts are one."""
         self._text, self._recovered = [], False
         prepared, answer = self._part(())
-        usage = answer.usage
         for _ in range(PARTS - 1):
             if answer.stop != "length" or not answer.text.strip():
                 break
             # An opaque item belongs to the text that it came with, and parts glued together are none.
-            answer, compaction = evolve(answer, replays=()), prepared.snapshot.compaction
+            answer = evolve(answer, replays=())
             try:
                 prepared, rest = self._part((AssistantMessage(self._said()), UserMessage(CONTINUE)))
             except Cancelled:
@@ -157,17 +156,14 @@ class Turn:
             except (ProviderError, Overflow) as error:
                 self.emit(events.Noticed(f"the answer was cut off, and its rest did not come: {error}"))
                 break
-            if prepared.snapshot.compaction != compaction:
-                usage = Usage()  # it counted another request than the one that stands now
-            usage = evolve(usage, output_tokens=total(usage.output_tokens, rest.usage.output_tokens))
             answer = evolve(rest, replays=())
-        return prepared, evolve(answer, text=self._said(), usage=usage)
+        return prepared, evolve(answer, text=self._said())
 
     def _part(self, beside: Sequence[Message]) -> tuple[Prepared, Answer]:
         """The answer to the next request. A refusal that means "too large" is recovered from, once in a step."""
         refused = self.host.prepare(self.emit, beside)
         try:
-            return refused, self._ask(refused, beside)
+            return refused, self._ask(refused)
         except ProviderError as error:
             if not _overflows(error):
                 raise
@@ -182,16 +178,16 @@ class Turn:
         if not recovered.helped:
             raise _overflow(refused, first.refusal, refused.window) from first
         try:
-            return recovered.prepared, self._ask(recovered.prepared, beside)
+            return recovered.prepared, self._ask(recovered.prepared)
         except ProviderError as error:
             if not _overflows(error):
                 raise
             raise _overflow(recovered.prepared, error.refusal, refused.window, retried=True) from error
 
-    def _ask(self, prepared: Prepared, beside: Sequence[Message]) -> Answer:
+    def _ask(self, prepared: Prepared) -> Answer:
         heard = len(self._text)
         try:
-            answer = self.host.ask(prepared, beside, self._heard)
+            answer = self.host.ask(prepared, self._heard)
         except ProviderError as error:
             if error.streamed or not self.host.gives_less(error.refusal):
                 raise
@@ -201,7 +197,7 @@ class Turn:
                     " many; lower maxOutput of the model in models.json"
                 )
             )
-            answer = self.host.ask(prepared, beside, self._heard)
+            answer = self.host.ask(prepared, self._heard)
         if answer.text and len(self._text) == heard:  # a server that does not stream
             self._heard(TextDelta(answer.text))
         if not answer.text and not answer.calls and overran(answer, prepared.window.tokens):

@@ -8,6 +8,7 @@ from attrs import evolve
 
 from refold.prepare.draw import Drawn, unsent
 from refold.prepare.inspector import preview, render
+from refold.prepare.measure import message_tokens
 from refold.prepare.messages import Sourced
 from refold.prepare.request import Check
 from refold.prepare.snapshot import Part, Snapshot
@@ -17,6 +18,7 @@ from refold.values.messages import Message, ToolSpec
 from refold.values.rows import Replay, RowRange
 from refold.values.sizes import Model
 
+SO_FAR = "answer-so-far"
 _PREVIEWED = 2_000
 
 
@@ -102,7 +104,7 @@ def _texts(snapshot: Snapshot) -> dict[str, str]:
 
 
 def _blocks(texts: dict[str, str]) -> dict[str, str]:
-    return {id: text for id, text in texts.items() if id not in ("instructions", "tools")}
+    return {id: text for id, text in texts.items() if id not in ("instructions", "tools", SO_FAR)}
 
 
 def _elided(snapshot: Snapshot, upto: int) -> dict[int, str]:
@@ -124,6 +126,7 @@ def _parts(drawn: Drawn) -> tuple[Part, ...]:
         _section_part(drawn, section, messages)
         for section, messages in zip(drawn.projection.sections, drawn.messages, strict=True)
     ]
+    so_far = [_so_far(drawn.beside, drawn)] if drawn.beside else []
     schemas = _schemas(drawn.tools)
     tools = (
         [
@@ -134,12 +137,19 @@ def _parts(drawn: Drawn) -> tuple[Part, ...]:
         if drawn.tools
         else []
     )
-    return (*front, *sections, *tools)
+    return (*front, *sections, *so_far, *tools)
 
 
 def _text_part(id: str, label: str, kind: str, source: str, text: str, *, tokens: int, items: int = 1) -> Part:
     size = len(text.encode("utf-8", "surrogatepass"))
     return Part(id, label, kind, source, items, size, len(text), tokens, preview(text[:_PREVIEWED]), text)
+
+
+def _so_far(messages: Sequence[Message], drawn: Drawn) -> Part:
+    """What a request that goes on with a cut answer holds behind the history."""
+    tokens = sum(message_tokens(message, drawn.view.sizing.sizer) for message in messages)
+    text = render(messages).text
+    return _text_part(SO_FAR, "the answer so far", "tail", "this turn", text, tokens=tokens, items=len(messages))
 
 
 def _section_part(drawn: Drawn, section: Section, sourced: Sequence[Sourced]) -> Part:

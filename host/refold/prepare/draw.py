@@ -13,7 +13,7 @@ from refold.prepare.context import BoundContext, View
 from refold.prepare.head import Head, Pinned, load, pin
 from refold.prepare.keep import with_keep
 from refold.prepare.listen import listen, say
-from refold.prepare.measure import RequestSizing, Size, fixed_tokens, schema, size, unsent_tokens
+from refold.prepare.measure import RequestSizing, Size, fixed_tokens, message_tokens, schema, size, unsent_tokens
 from refold.prepare.messages import Sourced
 from refold.prepare.reduce import reduced, with_elisions
 from refold.prepare.request import Ask, Check, Desk
@@ -30,7 +30,7 @@ from refold.transcript.rows import newest_seq
 from refold.values.contexts import Context
 from refold.values.errors import ProjectionFailed
 from refold.values.inputs import Observation, Projection, Rows, Section
-from refold.values.messages import Request, ToolSpec
+from refold.values.messages import Message, Request, ToolSpec
 from refold.values.rows import Row, RowRange, SourceRef
 from refold.values.sizes import Window
 from refold.values.tools import ContextBlock
@@ -44,7 +44,8 @@ _fixed_tokens = lru_cache(maxsize=64)(fixed_tokens)
 class Drawn:
     """A request in the making: what the strategy projected, what reducers left of it, and its messages by section.
 
-    `bound` is the projection before reducers; `elided` maps seqs to the texts that stand for their rows.
+    `bound` is the projection before reducers; `elided` maps seqs to the texts that stand for their rows. `request` also
+    holds what stands behind the history in this request alone.
     """
 
     view: View
@@ -54,7 +55,13 @@ class Drawn:
     pinned: Pinned
     tools: tuple[ToolSpec, ...]
     messages: list[list[Sourced]]
+    request: Request
     size: Size
+
+    @property
+    def beside(self) -> Sequence[Message]:
+        """The messages of the request that no section holds."""
+        return self.request.messages[sum(map(len, self.messages)) :]
 
 
 def open_view(desk: Desk, ask: Ask, reader: Reader) -> tuple[View, Pinned]:
@@ -83,7 +90,7 @@ def open_view(desk: Desk, ask: Ask, reader: Reader) -> tuple[View, Pinned]:
     system = ask.system if ask.system is not None else stored.current.system if stored else ""
     pinned = pin(stored, Head(system, tuple(blocks)), session.compactions, upto)
     schemas = tuple(schema(tool) for tool in tools_of(desk, view, ask))
-    fixed = _fixed_tokens(pinned.sent.text(), schemas, sizer) + ask.beside
+    fixed = _fixed_tokens(pinned.sent.text(), schemas, sizer) + sum(message_tokens(each, sizer) for each in ask.beside)
     return evolve(view, sizing=evolve(sizing, fixed=fixed)), pinned
 
 
@@ -146,15 +153,11 @@ def draw(desk: Desk, ask: Ask, reader: Reader) -> Drawn:
     messages = assemble(view.history, projection.sections, view.model, pinned.notes)
     exact = view.sizing.request(projection.sections) - unsent(view, projection.sections, messages)
     tools = tools_of(desk, view, ask)
-    counted = desk.count(request_of(view, pinned, tools, messages)) if desk.count else None
-    held = Size(counted, ask.beside, "count_endpoint", exact) if counted is not None else _size(view, exact)
-    return Drawn(view, bound, projection, elided, pinned, tools, messages, held)
-
-
-def request_of(view: View, pinned: Pinned, tools: Sequence[ToolSpec], messages: Sequence[Sequence[Sourced]]) -> Request:
-    """The request made of these sections' messages."""
     flat = tuple(message for section in messages for message, _ in section)
-    return Request(view.model, pinned.sent.text(), tuple(tools), flat)
+    request = Request(view.model, pinned.sent.text(), tools, (*flat, *ask.beside))
+    counted = desk.count(request) if desk.count else None
+    held = Size(counted, 0, "count_endpoint", exact) if counted is not None else _size(view, exact)
+    return Drawn(view, bound, projection, elided, pinned, tools, messages, request, held)
 
 
 def _project(view: View) -> Projection:

@@ -13,7 +13,7 @@ from refold.prepare.work import Summarize
 from refold.registry.composition import Composition
 from refold.transcript.database import Database
 from refold.values.inputs import Projection
-from refold.values.messages import Request, ToolSpec
+from refold.values.messages import Message, Request, ToolSpec
 from refold.values.outcome import Demand, Outcome
 from refold.values.rows import Row, RowRange
 from refold.values.sizes import Model, Window
@@ -25,8 +25,8 @@ class Ask:
     """What a request is for: the session, the model, and what the host app puts before the history.
 
     `override` is the window of this one request, before every other source (tokens); `windows` are further sources
-    in the order of their authority; `refused` caps them all. `reserve` is kept free for the reply, `beside` is
-    taken by messages that stand behind the history in this request alone (tokens). `system` is the host app's system
+    in the order of their authority; `refused` caps them all. `reserve` is kept free for the reply (tokens), `beside`
+    are messages that stand behind the history in this request alone. `system` is the host app's system
     prompt; None: it has none to offer, and what was sent before stays. `learnt_percent` corrects
     the local estimate for this provider and model, `booked` is its name in the record of requests. After a refusal,
     `refused_in_turn` is true until the turn ends, and `elided` are the results (seq to text) that the host itself shows
@@ -39,7 +39,7 @@ class Ask:
     windows: tuple[Window, ...] = ()
     refused: int | None = None
     reserve: int = 0
-    beside: int = 0
+    beside: tuple[Message, ...] = ()
     system: str | None = None
     tools: tuple[ToolSpec, ...] = ()
     traits: Mapping[str, ToolTraits] = field(factory=dict)

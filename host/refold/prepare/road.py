@@ -12,7 +12,7 @@ from refold.prepare import head, snapshot
 from refold.prepare.capture import capture
 from refold.prepare.compacting import attempt
 from refold.prepare.context import BoundContext
-from refold.prepare.draw import Drawn, draw, judge, request_of, sent_history
+from refold.prepare.draw import Drawn, draw, judge, sent_history
 from refold.prepare.listen import listen
 from refold.prepare.overflow import Figures, elide_oldest, recovery_limit
 from refold.prepare.request import Ask, Attempted, Check, Desk, Prepared, Recovered
@@ -208,7 +208,7 @@ def _finish(
     return Prepared(
         session=view.session,
         strategy=taken.strategy,
-        request=request_of(view, drawn.pinned, drawn.tools, drawn.messages),
+        request=drawn.request,
         projection=drawn.projection,
         size=drawn.size,
         window=view.window,

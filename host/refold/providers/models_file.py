@@ -113,6 +113,8 @@ def read_models(home: Path) -> ModelsFile:
     found = home_file.read(home / NAME)
     if found.fault:
         return ModelsFile(faults=(f"{NAME} {found.fault}",))
+    if not found.sections:
+        return ModelsFile()  # most homes have none, and each check asks
     sections = dict(found.sections)
     read, faults = _structured(sections)
     providers = {

@@ -27,6 +27,7 @@ from refold.cli.root import root
         (["delete", "talk"], 2, "add --yes"),
         (["extensions", "shake"], 2, "No such command 'shake'"),
         (["extensions", "--session", "talk", "enable", "rolling"], 2, "stands behind 'enable'"),
+        (["extensions", "--no-load", "enable", "rolling"], 2, "--no-load stands behind 'enable'"),
         (["show", "nobody"], 1, "there is no session 'nobody'"),
         (["import", "nowhere.jsonl"], 1, "there is no file nowhere.jsonl"),
         (["fork", "talk", "--at", "999"], 1, "its rows are 1 to 160"),
@@ -184,3 +185,14 @@ def test_a_command_that_calls_sys_exit_is_an_error_that_is_said(
     out, err = capfd.readouterr()
     assert "sys.exit(3) inside a command" in json.loads(out)["error"]["message"]
     assert err.startswith("refold: error: ")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
+@pytest.mark.parametrize("words", [("show", "talk", "--limit", "200"), ("extensions",), ("sessions",), ("tree",)])
+def test_a_reader_that_has_had_enough_ends_a_table_quietly(in_talk, words) -> None:
+    above, below = os.pipe()
+    os.close(above)
+    process = in_talk.start(*words, stdout=below)
+    os.close(below)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (1, b"")

@@ -263,8 +263,16 @@ def test_extensions_list_and_switch_and_a_refused_change_changes_nothing(in_talk
     assert in_talk("extensions", "--json").document == listed
     chosen = in_talk("extensions", "enable", "rolling", "--session", "talk", "--json").document
     assert [each["chosen"] for each in chosen["extensions"] if each["id"] == "rolling"] == ["session"]
+    problem = in_talk("extensions", "--no-load", "--json").document["extensions"][0]["problem"]
+    assert (problem, listed["extensions"][0]["id"]) == (f"{problems['broken']} (when it was last loaded)", "broken")
     dropped = in_talk("extensions", "inherit", "rolling", "--session", "talk", "--json").document
     assert [each["chosen"] for each in dropped["extensions"] if each["id"] == "rolling"] == [None]
+
+
+def test_a_list_without_loading_tells_of_a_damaged_settings_file(in_talk) -> None:
+    (in_talk.home / "extensions.json").write_text("{broken")
+    for words in (("extensions",), ("extensions", "--no-load")):
+        assert "extensions.json is not JSON" in in_talk(*words).out
 
 
 def test_recovery_commands_import_no_extension(in_talk, install, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ class Child:
         return self.registry.propose(changes, session)
 
     def unloaded(self, session=None):
-        return {each.id: asdict(each) for each in self.registry.listing_without_loading(session)}
+        return {each.id: asdict(each) for each in self.registry.listing_without_loading(session)[0]}
 
     def modules(self, prefix):
         return sorted(name for name in sys.modules if name.startswith(prefix))

@@ -138,9 +138,9 @@ class Host:
 
     def extensions_without_loading(self, session: str | None = None) -> Extensions:
         """The same list from metadata and from what was remembered: no extension is imported. Raises NotFound."""
-        listing = self.registry.listing_without_loading(self._choices(session))
+        listing, problems = self.registry.listing_without_loading(self._choices(session))
         strategies = [each.id for each in listing if each.enabled and each.kind == "strategy"]
-        return Extensions(strategies[0] if strategies else None, listing, self._problems)
+        return Extensions(strategies[0] if strategies else None, listing, (*self._problems, *problems))
 
     def choose(self, id: str, on: bool | None, session: str | None = None) -> Extensions:
         """Switches an extension on or off, globally or for one session; None drops the choice of that scope.

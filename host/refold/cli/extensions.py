@@ -30,7 +30,7 @@ def extensions_command(
     Example: refold extensions --session my-session
     """
     if context.invoked_subcommand is not None:
-        given = [f"--{name.replace('_', '-')}" for name, value in context.params.items() if value and name != "as_json"]
+        given = [f"--{name.removeprefix('as_').replace('_', '-')}" for name, value in context.params.items() if value]
         if given:
             raise click.UsageError(f"{given[0]} stands behind '{context.invoked_subcommand}', not before it")
         return

@@ -84,9 +84,16 @@ def hint(what: str, *words: object) -> None:
     _print(_console(), Text.assemble((f"{what}: ", "dim"), visible(command)))
 
 
-def _console() -> Console:
+class _Output(Console):
     """Standard output; colours only on a terminal, and none with NO_COLOR."""
-    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+
+    def on_broken_pipe(self) -> None:
+        """Whoever read has had enough: `main` answers for it. Rich would end the process."""
+        raise BrokenPipeError
+
+
+def _console() -> Console:
+    return _Output(file=sys.stdout, highlight=False, markup=False, emoji=False)
 
 
 def _print(console: Console, text: Text) -> None:

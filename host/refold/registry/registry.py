@@ -148,16 +148,23 @@ class Registry:
 
             home_file.update(self._choices_path, change)
 
-    def listing_without_loading(self, session_choices: Choices | None = None) -> tuple[Listed, ...]:
-        """The list of extensions from metadata and from what was remembered: nothing is imported."""
+    def listing_without_loading(
+        self, session_choices: Choices | None = None
+    ) -> tuple[tuple[Listed, ...], tuple[Problem, ...]]:
+        """The list of extensions and its problems from metadata and from what was remembered: nothing is imported.
+
+        What failed when it was last loaded is taken to fail still.
+        """
         home = home_file.read(self._choices_path)
         choices, own = global_choices(home).value, dict(session_choices or {})
         memory, found = recall(self._memory_path), _scanned()
         facts = [_facts(memory, each.id) for each in found.found]
-        selection = resolve(facts, choices, own, {})
-        about = {each.id: About(each.distribution.version, memory.extensions.get(each.id)) for each in found.found}
+        faults = {ext: each.fault for ext, each in memory.extensions.items() if each.fault}
+        broken = {each.id: f"{faults[each.id]} (when it was last loaded)" for each in facts if each.id in faults}
+        selection = resolve(facts, choices, own, broken)
+        about = {each.id: About(each.distribution.version, memory.known(each.id)) for each in found.found}
         problems = (*file_problem(home), *found.problems, *selection.problems)
-        return listed(about, order(facts).ids, selection, choices, own, problems)
+        return listed(about, order(facts).ids, selection, choices, own, problems), problems
 
     def _now(self) -> _InForce:
         with self._lock:
@@ -204,7 +211,7 @@ class Registry:
         about = {
             ext: About(
                 each.found.distribution.version,
-                _remembered(each.extension) if each.extension else memory.extensions.get(ext),
+                _remembered(each.extension) if each.extension else memory.known(ext),
             )
             for ext, each in generation.loaded.items()
         }
@@ -224,6 +231,10 @@ class Registry:
             present = {each.id for each in installation.extensions}
             now = {ext: evolve(each, present=ext in present) for ext, each in memory.extensions.items()}
             now |= {ext: _remembered(each) for ext, each in loaded.items() if ext not in installation.broken}
+            now |= {
+                ext: evolve(now.get(ext, Remembered("", "", Installed(ext))), fault=fault)
+                for ext, fault in installation.broken.items()
+            }
             if now != memory.extensions:
                 remember(self._memory_path, Memory(now))
         except Refused as error:

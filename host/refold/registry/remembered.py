@@ -24,12 +24,14 @@ _FORMAT = 1
 
 @frozen
 class Remembered:
-    """One extension as it was when it last loaded. `present`: it was installed at the newest load."""
+    """One extension as it was when it last loaded. `present`: it was installed at the newest load; `fault`: why it
+    could not be used then (one that never loaded has no title and no kind)."""
 
     title: str
     kind: str
     facts: Installed
     present: bool = True
+    fault: str = ""
 
 
 @frozen
@@ -37,6 +39,11 @@ class Memory:
     """All that is remembered of this environment, by id."""
 
     extensions: Mapping[str, Remembered] = field(factory=dict)
+
+    def known(self, id: str) -> Remembered | None:
+        """What is known of an extension that loaded once; None: it never did."""
+        found = self.extensions.get(id)
+        return found if found is not None and found.kind else None
 
     def gone(self, present: set[str]) -> frozenset[str]:
         """Strategies that are remembered but not among those present."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from attrs import field, frozen, validators
 
+_TOKENS = validators.optional(validators.and_(validators.ge(1), validators.le(2**53)))
+
 
 @frozen
 class LcmSettings:
@@ -11,7 +13,7 @@ class LcmSettings:
     looked up. `triggerPercent`: the share of the window at which compaction is due. `tailPercent`: the share that the
     newest units keep, verbatim."""
 
-    context_window_tokens: int | None = field(default=None, validator=validators.optional(validators.ge(1)))
+    context_window_tokens: int | None = field(default=None, validator=_TOKENS)
     trigger_percent: int = field(default=90, validator=[validators.ge(2), validators.le(99)])
     tail_percent: int = field(default=25, validator=[validators.ge(1), validators.le(98)])
 

@@ -6,6 +6,8 @@ from attrs import field, frozen, validators
 
 MOST_FRAMES = 80
 
+_TOKENS = validators.optional(validators.and_(validators.ge(1), validators.le(2**53)))
+
 
 @frozen
 class SnapcompactSettings:
@@ -13,7 +15,7 @@ class SnapcompactSettings:
     looked up. `triggerPercent`: the share of the window at which compaction is due. `tailPercent`: the share that the
     newest turns keep, verbatim. `archivePercent`: the share that pages may take. `maxFrames`: pages at most."""
 
-    context_window_tokens: int | None = field(default=None, validator=validators.optional(validators.ge(1)))
+    context_window_tokens: int | None = field(default=None, validator=_TOKENS)
     trigger_percent: int = field(default=90, validator=[validators.ge(2), validators.le(99)])
     tail_percent: int = field(default=10, validator=[validators.ge(1), validators.le(98)])
     archive_percent: int = field(default=20, validator=[validators.ge(1), validators.le(98)])

@@ -6,6 +6,8 @@ from attrs import field, frozen, validators
 
 _PERCENT = [validators.ge(1), validators.le(99)]
 
+_TOKENS = validators.optional(validators.and_(validators.ge(1), validators.le(2**53)))
+
 
 @frozen
 class WindowSettings:
@@ -20,7 +22,7 @@ class WindowSettings:
     `strikes`: summaries in a row without a request that fits, after which no further one is made by itself.
     """
 
-    context_window_tokens: int | None = field(default=None, validator=validators.optional(validators.ge(1)))
+    context_window_tokens: int | None = field(default=None, validator=_TOKENS)
     output_reserve_tokens: int | None = field(default=None, validator=validators.optional(validators.ge(0)))
     soft_percent: int = field(default=80, validator=_PERCENT)
     target_percent: int = field(default=50, validator=_PERCENT)

@@ -202,3 +202,11 @@ def test_a_hook_that_leaves_costs_its_own_copy_alone_and_is_told_on_one_line(tal
 
     report = fork(talk, "s", 3, "b", hooks=[ForkHook("odd", "odd", leaving)])
     assert report.failures == (("odd", "SystemExit: a b"),)
+
+
+def test_a_follow_up_between_two_results_does_not_hide_an_open_call(database, fill, row):
+    calls = (Call("a", "read", {}), Call("b", "read", {}))
+    fill("s", row("user", opens=True), row("assistant", calls=calls), row("result", call_id="a"), row("user", "and c"))
+    fill("s", row("result", call_id="b"))
+    assert fork(database, "s", 4).unanswered == ("b",)
+    assert fork(database, "s", 5).unanswered == ()

@@ -110,15 +110,15 @@ def _copy(writer: Writer, origin: Session, branch: Session, at: int) -> None:
 def _open_calls(reader: Reader, session: Session, at: int) -> list[str]:
     """The calls without a result at the checkpoint; of all rows only those of the last step are decoded.
 
-    Calls that a later user row passed over stay as they are: the source goes on without their results, too.
+    Calls that a later turn passed over stay as they are: the source goes on without their results, too.
     """
     rows = _step_before(reader, session, at)
     newest = next((row for row in reversed(rows) if row.kind != "event"), None)
-    if newest is None or newest.kind == "user":
+    if newest is None or newest.opens:
         return []
     if newest.kind == "result" and not any(_answers(newest, row) for row in rows):
         _refuse_orphan(reader, session, rows, newest)
-    if any(row.kind == "user" for row in rows[1:]):
+    if any(row.opens for row in rows[1:]):
         return []
     return [call.id for call in unanswered(rows)]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
-from refold import Importer, Refused
+from refold import Importer, Refused, Row
 from refold.importers.formats import BUILT_IN, detect, named
 
 LISTED = "refold, claude-code, codex, pi, gemini-cli, anthropic-messages, openai-chat"
@@ -53,3 +54,38 @@ def test_an_unknown_format_is_refused_in_one_line_that_lists_the_formats():
 def test_an_importer_whose_detection_raises_costs_its_own_format_only():
     broken = Importer("broken", lambda head: 1 / 0 > 0, lambda stream: [])
     assert detect(b'{"refold": 1, "session": "s"}\n', (broken, *BUILT_IN)).format == "refold"
+
+
+@pytest.mark.parametrize("format", ["pi", "gemini-cli", "codex", "claude-code", "refold"])
+def test_an_unreadable_first_line_is_reported_and_the_rest_is_read(format: str) -> None:
+    records = {
+        "pi": [
+            {"type": "session", "version": 3, "id": "s", "cwd": "/"},
+            {"type": "message", "id": "a", "parentId": None, "message": {"role": "user", "content": "go"}},
+        ],
+        "gemini-cli": [
+            {"sessionId": "s", "projectHash": "h", "startTime": "2026-01-01T00:00:00Z"},
+            {"id": "a", "type": "user", "content": "go"},
+        ],
+        "codex": [
+            {"type": "session_meta", "payload": {"id": "s", "cwd": "/"}},
+            {
+                "type": "response_item",
+                "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]},
+            },
+        ],
+        "claude-code": [
+            {"type": "user", "uuid": "u", "sessionId": "s", "message": {"role": "user", "content": "go"}},
+        ],
+        "refold": [
+            {"refold": 1, "session": "s"},
+            {"seq": 1, "kind": "user", "opens": True, "text": "go", "row": {}},
+        ],
+    }[format]
+    data = b"garbage{\n" + b"".join(json.dumps(each).encode() + b"\n" for each in records)
+    found = [importer.format for importer in BUILT_IN if importer.detect(data)]
+    assert found == [format]
+    importer = next(importer for importer in BUILT_IN if importer.format == format)
+    rows = list(importer.rows(io.BytesIO(data)))
+    assert [each.text for each in rows if isinstance(each, Row)] == ["go"]
+    assert [each for each in rows if isinstance(each, str)] == ["not JSON at character 1"]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from refold import Row, SourceRef
+from refold import Replay, Row, SourceRef
 from refold.transcript import sessions
 from refold.transcript.append import append
 from refold.transcript.database import Database
@@ -23,6 +23,10 @@ def row() -> Callable[..., Row]:
     """A row as a caller gives it: ref, turn and step are nobody's business yet."""
 
     def make(kind: str, text: str = "", **fields: object) -> Row:
+        if kind == "event":
+            fields.setdefault("event", "notice")
+        if kind == "replay":
+            fields.setdefault("replay", Replay("p/-/m", "{}"))
         return Row(SourceRef("", 0), kind, 0, 0, text=text, **fields)
 
     return make

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refold import Call, Cut, Image, NotFound, Refused, Row, RowRange, SourceRef
+from refold import Call, Cut, Image, NotFound, Refused, Replay, Row, RowRange, SourceRef
 from refold.sizing.estimate import row_tokens
 from refold.transcript import rows as rows_module
 from refold.transcript import sessions
@@ -32,6 +32,7 @@ def built(shape) -> list[Row]:
             opens=opens and kind == "user",
             event="notice" if kind == "event" else "",
             text="word " * words,
+            replay=Replay("p/-/m", "{}") if kind == "replay" else None,
             images=tuple(Image(f"https://example.org/{n}.png", "image/png", 1, 1) for n in range(pictures)),
         )
         for kind, opens, words, pictures in shape
@@ -233,3 +234,19 @@ def test_unknown_rows_sessions_and_kinds_are_refused(database, row, fill, histor
         fill("s", row("user"), row("system"))
     with database.read() as reader:
         assert last_seq(reader, "s") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"kind": "event", "event": "custom"}, "of kind event has the event 'custom'; events are command, excursion"),
+        ({"kind": "event", "event": ""}, "has the event ''"),
+        ({"kind": "user", "event": "notice"}, "of kind user has the event 'notice'"),
+        ({"kind": "replay", "replay": None}, "of kind replay has no opaque item"),
+        ({"kind": "assistant", "replay": Replay("p/-/m", "{}")}, "of kind assistant has an opaque item"),
+    ],
+)
+def test_a_row_that_no_export_could_give_back_is_refused(database, fill, row, given, words):
+    fill("s")
+    with pytest.raises(Refused, match=words), database.write() as writer:
+        append(writer, "s", [row(**given)])

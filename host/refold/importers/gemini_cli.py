@@ -26,14 +26,15 @@ from refold.importers.steps import Steps, picture, replay
 from refold.values.rows import Call, Image, Row
 from refold.values.tools import Importer
 
+_DAMAGED = 3
+"""Lines at the beginning that may be unreadable in a file of records."""
 _PLACES = {"sessionId", "projectHash"}
 
 
 def detect(head: bytes) -> bool:
     """A first record, or an object, with Gemini CLI's facts."""
-    found = first_records(head, 1)
-    if found:
-        return found[0].keys() >= _PLACES
+    if any(each.keys() >= _PLACES for each in first_records(head)):
+        return True
     return head.lstrip()[:1] == b"{" and b'"projectHash"' in head[:4096] and b'"sessionId"' in head[:4096]
 
 
@@ -63,13 +64,15 @@ class _Survey:
         self.last: dict[str, int] = {}
         self.dropped: dict[str, str] = {}
         """The ids of dropped messages, to the id at which their branch began."""
-        self.is_document = False
         order: dict[str, None] = {}
+        readable = False
         for number, record in enumerate(records(stream)):
+            if isinstance(record, Unreadable) and not readable and number < _DAMAGED:
+                continue
             fields = as_map(record)
-            if number == 0 and not (fields and "messages" not in fields):
-                self.is_document = True  # one object over many lines, or one with everything in it
-                return
+            if not readable and ("messages" in fields or not fields):
+                break
+            readable = True
             name, back = fields.get("id"), fields.get("$rewindTo")
             if isinstance(back, str) and back in order:
                 while back in order:
@@ -80,6 +83,8 @@ class _Survey:
                     self.dropped.pop(name, None)
                 order[name] = None
                 self.last[name] = number
+        self.is_document = not readable
+        """One object over many lines, or one with everything in it."""
 
 
 class _Reader:

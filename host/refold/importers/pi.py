@@ -32,8 +32,7 @@ _NOISE = {"session", "model_change", "thinking_level_change", "label", "session_
 
 def detect(head: bytes) -> bool:
     """A header of pi's."""
-    found = first_records(head, 1)
-    return bool(found) and found[0].get("type") == "session" and "cwd" in found[0] and "id" in found[0]
+    return any(each.get("type") == "session" and each.keys() >= {"cwd", "id"} for each in first_records(head))
 
 
 def rows(stream: BinaryIO) -> Iterator[Row | str]:

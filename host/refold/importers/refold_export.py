@@ -24,19 +24,17 @@ from refold.importers.lines import (
     records,
 )
 from refold.importers.steps import picture, row
+from refold.transcript.append import EDGE_LIMIT
 from refold.transcript.images import PREFIX
-from refold.values.rows import Call, Image, Kind, Replay, Row
+from refold.values.rows import EVENTS, Call, Image, Kind, Replay, Row
 from refold.values.tools import Importer
 
-_EDGE_LIMIT = 1_000_000  # pixels; a larger number is no picture's
 _KINDS = frozenset(get_args(Kind))
-_EVENTS = {"command", "spawned", "joined", "excursion", "notice"}
 
 
 def detect(head: bytes) -> bool:
     """A header of refold's."""
-    found = first_records(head, 1)
-    return bool(found) and isinstance(found[0].get("refold"), int) and "session" in found[0]
+    return any(isinstance(each.get("refold"), int) and "session" in each for each in first_records(head))
 
 
 def rows(stream: BinaryIO) -> Iterator[Row | str]:
@@ -84,7 +82,7 @@ class _Reader:
     def _row(self, kind: Kind, line: Mapping[str, Any]) -> Iterator[Row | str]:
         fields = as_map(line.get("row"))
         event = as_text(fields.get("event"))
-        if (kind == "event") != (event in _EVENTS):
+        if (kind == "event") != (event in EVENTS):
             yield "an event of unknown name" if kind == "event" else "a row that is no event names one"
             return
         calls = tuple(
@@ -120,7 +118,7 @@ class _Reader:
 
 
 def _pixels(size: Any) -> int:
-    return size if isinstance(size, int) and 0 < size <= _EDGE_LIMIT else 0
+    return size if isinstance(size, int) and 0 < size <= EDGE_LIMIT else 0
 
 
 IMPORTER = Importer(format="refold", detect=detect, rows=rows)

@@ -10,7 +10,7 @@ from refold.transcript.database import Writer
 from refold.transcript.encoding import STEP, encode, legible_row
 from refold.transcript.images import store_image
 from refold.values.errors import NotFound, Refused
-from refold.values.rows import Kind, Row, SourceRef
+from refold.values.rows import EVENTS, Kind, Row, SourceRef
 
 EDGE_LIMIT = 2**32 - 1
 """Pixels; no header of a picture can say more."""
@@ -81,6 +81,10 @@ def _fault(row: Row) -> str | None:
     """Why a row cannot be stored: host apps hand over what tools and models gave them."""
     if row.kind not in _KINDS:
         return f"has the unknown kind {row.kind!r}"
+    if (row.kind == "event") != bool(row.event) or (row.event and row.event not in EVENTS):
+        return f"of kind {row.kind} has the event {row.event!r:.40}; events are {', '.join(sorted(EVENTS))}"
+    if (row.kind == "replay") != (row.replay is not None):
+        return f"of kind {row.kind} has {'an' if row.replay else 'no'} opaque item; replay rows have one, others none"
     if not isinstance(row.text, str):
         return f"has a {type(row.text).__name__} for its text, not a str"
     for call in row.calls:

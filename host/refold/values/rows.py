@@ -10,6 +10,9 @@ from attrs import frozen
 Kind = Literal["user", "assistant", "result", "replay", "event"]
 """`user`, `assistant` and `result` are sent; `replay` only to its owner; `event` never."""
 
+EVENTS = frozenset(("command", "spawned", "joined", "excursion", "notice"))
+"""What an event row may record."""
+
 
 @frozen
 class SourceRef:
@@ -82,7 +85,7 @@ class Row:
 
     `turn` counts turns in the session from 1 (0: before the first), `step` counts assistant rows in the turn from 1
     (0: before the first one answers). `opens` says that this row starts a turn. `event` names what an event row
-    records: `command`, `spawned`, `joined`, `excursion`, `notice`. One tool result is one row: `call_id` names the
+    records, one of EVENTS. One tool result is one row: `call_id` names the
     call that it answers and `ok` is false for an error. `replay` is set on `replay` rows alone.
     """
 

@@ -173,6 +173,12 @@ def test_settings_and_choices_in_the_file_count_without_a_reload(environment, li
     assert [None, "extensions.json $.enabled.set: is a whole number, not true or false; the default is used"] in (
         now["problems"]
     )
+    (home / "extensions.json").write_text('{"compactoin": {"auto": false}, "sett": {}, "gone": {}}')
+    now = child.list()
+    assert now["problems"] == [
+        [None, "extensions.json $.compactoin: unknown section; did you mean compaction?"],
+        [None, "extensions.json $.sett: unknown section; did you mean set?"],
+    ]
 
 
 def test_a_default_that_comes_back_takes_over_again_from_one_that_was_no_default(environment, living, home):

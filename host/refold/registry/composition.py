@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import difflib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from attrs import field, frozen
@@ -105,6 +106,7 @@ def compose(
     shown = (
         *problems,
         *_file_problems(home, (*chosen.faults, *compaction.faults)),
+        *_slips(home, {"enabled", "compaction", *about, *installation.gone, *chosen.value}),
         *selection.problems,
         *(Problem(ext, f"{fault}; it runs on its defaults") for ext, each in read.items() for fault in each.faults),
     )
@@ -179,6 +181,14 @@ def file_problem(home: HomeFile) -> tuple[Problem, ...]:
 
 def _file_problems(home: HomeFile, faults: Iterable[str]) -> tuple[Problem, ...]:
     return (*file_problem(home), *(Problem(None, f"extensions.json {fault}; the default is used") for fault in faults))
+
+
+def _slips(home: HomeFile, known: Collection[str]) -> Iterator[Problem]:
+    """Sections that are nobody's, but nearly somebody's. Others may belong to what is not installed now."""
+    for name in home.sections:
+        near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.8)
+        if name not in known and near:
+            yield Problem(None, f"extensions.json $.{name[:40]}: unknown section; did you mean {near[0]}?")
 
 
 def _settings_of(extension: Extension, home: HomeFile) -> settings.Read[Any]:

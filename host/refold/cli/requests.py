@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from refold.providers.protocols import PROTOCOLS, codec
 from refold.values.inputs import Rows
 from refold.values.json_text import json_bytes
 from refold.values.outcome import Applied
+from refold.values.rows import RowRange
 
 _COUNTED = {"count_endpoint": "counted by the provider", "reported_usage": "counted, what came since estimated here"}
 
@@ -60,15 +62,20 @@ def _document(session: Session, prepared: Prepared) -> dict[str, Any]:
         "compacted": attempted is not None and isinstance(attempted.outcome, Applied),
         "sections": inspector.summary(prepared.snapshot)["sections"],
         "estimated_input_tokens": prepared.size.tokens,
-        "rows_covered": len({seq for each in sections if each.covers for seq in range(*_span(each.covers))}),
+        "rows_covered": _covered([each.covers for each in sections if each.covers]),
         "rows_sent": sum(len(each) for each in sent),
         "notices": list(prepared.notices),
         "request": codec(prepared.request.model.protocol).encode(prepared.request, session.image_bytes),
     }
 
 
-def _span(covers: Any) -> tuple[int, int]:
-    return covers.after + 1, covers.upto + 1
+def _covered(ranges: Sequence[RowRange]) -> int:
+    """How many rows the ranges hold together; they may overlap."""
+    count = last = 0
+    for each in sorted(ranges, key=lambda each: each.after):
+        count += max(0, each.upto - max(each.after, last))
+        last = max(last, each.upto)
+    return count
 
 
 @click.command("context")
@@ -143,7 +150,7 @@ def _window(document: dict[str, Any]) -> str:
 def _request(compaction: dict[str, Any]) -> str:
     counted = compaction.get("provider_input_tokens")
     measured = "" if counted is None else f"; {counted:,} counted by the provider"
-    items = f"{compaction['after_items']:,} of {compaction['before_items']:,} items"
+    items = f"{compaction['after_items']:,} messages for {compaction['before_items']:,} rows"
     how = _COUNTED.get(compaction["size_source"], "estimated here")
     return f"{compaction['estimated_input_tokens']:,} tokens ({how}){measured}, {items}"
 

@@ -92,7 +92,8 @@ def _document(each: Listed) -> dict[str, Any]:
 @newest_session
 @every_command
 def tree_command(session: str | None, home: Path | None, as_json: bool) -> None:
-    """Show which session was forked or spawned from which; with SESSION, that one alone and its folds.
+    """Show which session was forked or spawned from which; with SESSION, the tree that begins with it, and
+    its folds.
 
     \b
     Example: refold tree

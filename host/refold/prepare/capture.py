@@ -53,7 +53,7 @@ def capture(
         size_source=drawn.size.source,
         counted=drawn.size.measured,
         before_items=len(view.history.range),
-        after_items=sum(len(part) for part in drawn.messages),
+        after_items=len(drawn.request.messages),
         parts=parts,
         notes=drawn.pinned.notes,
         facts=(*projection.observation.facts, *((elided,) if drawn.elided else ()), *facts),
@@ -127,14 +127,20 @@ def _parts(drawn: Drawn) -> tuple[Part, ...]:
         for section, messages in zip(drawn.projection.sections, drawn.messages, strict=True)
     ]
     so_far = [_so_far(drawn.beside, drawn)] if drawn.beside else []
-    schemas = _schemas(drawn.tools)
+    schemas, count = _schemas(drawn.view.tools), len(drawn.view.tools)
     tools = (
         [
             _text_part(
-                "tools", "tool schemas", "tools", "tools", schemas, tokens=sizer.text(schemas), items=len(drawn.tools)
+                "tools",
+                "tool schemas",
+                "tools",
+                "tools",
+                schemas,
+                tokens=sizer.text(schemas),
+                items=count,
             )
         ]
-        if drawn.tools
+        if drawn.view.tools
         else []
     )
     return (*front, *sections, *so_far, *tools)

@@ -20,6 +20,7 @@ from refold.transcript.history import StoredHistory
 from refold.values.contexts import Delegate, Fold, History, Prior
 from refold.values.errors import Refused
 from refold.values.inputs import Projection
+from refold.values.messages import ToolSpec
 from refold.values.outcome import Demand, Outcome
 from refold.values.rows import RowRange, SourceRef
 from refold.values.sizes import Measured, Model, Sizing, Window
@@ -34,7 +35,8 @@ class View:
     """One session in one read snapshot, as the host sees it.
 
     `compactions` counts those applied so far. `traits` are those of the host app's own tools, `booked` is the model's
-    name in the record of requests. `notices` collects what people should be told.
+    name in the record of requests. `tools` are those that the next request offers. `notices` collects what people
+    should be told.
     """
 
     reader: Reader
@@ -48,6 +50,7 @@ class View:
     traits: dict[str, ToolTraits]
     booked: str
     notices: list[str]
+    tools: tuple[ToolSpec, ...] = ()
 
     def folds(self, history: History, but: str | None = None) -> Prior:
         """The stored folds of every enabled fold plugin, those owned by `but` left out, and the rest."""

@@ -53,7 +53,6 @@ class Drawn:
     projection: Projection
     elided: dict[int, str]
     pinned: Pinned
-    tools: tuple[ToolSpec, ...]
     messages: list[list[Sourced]]
     request: Request
     size: Size
@@ -89,9 +88,10 @@ def open_view(desk: Desk, ask: Ask, reader: Reader) -> tuple[View, Pinned]:
     stored = load(state.head(reader, session.id))
     system = ask.system if ask.system is not None else stored.current.system if stored else ""
     pinned = pin(stored, Head(system, tuple(blocks)), session.compactions, upto)
-    schemas = tuple(schema(tool) for tool in tools_of(desk, view, ask))
+    tools = tools_of(desk, view, ask)
+    schemas = tuple(schema(tool) for tool in tools)
     fixed = _fixed_tokens(pinned.sent.text(), schemas, sizer) + sum(message_tokens(each, sizer) for each in ask.beside)
-    return evolve(view, sizing=evolve(sizing, fixed=fixed)), pinned
+    return evolve(view, sizing=evolve(sizing, fixed=fixed), tools=tools), pinned
 
 
 def tools_of(desk: Desk, view: View, ask: Ask) -> tuple[ToolSpec, ...]:
@@ -152,12 +152,11 @@ def draw(desk: Desk, ask: Ask, reader: Reader) -> Drawn:
     projection = with_elisions(bound, elided)
     messages = assemble(view.history, projection.sections, view.model, pinned.notes)
     exact = view.sizing.request(projection.sections) - unsent(view, projection.sections, messages)
-    tools = tools_of(desk, view, ask)
     flat = tuple(message for section in messages for message, _ in section)
-    request = Request(view.model, pinned.sent.text(), tools, (*flat, *ask.beside))
+    request = Request(view.model, pinned.sent.text(), view.tools, (*flat, *ask.beside))
     counted = desk.count(request) if desk.count else None
     held = Size(counted, 0, "count_endpoint", exact) if counted is not None else _size(view, exact)
-    return Drawn(view, bound, projection, elided, pinned, tools, messages, request, held)
+    return Drawn(view, bound, projection, elided, pinned, messages, request, held)
 
 
 def _project(view: View) -> Projection:

@@ -50,8 +50,8 @@ class Snapshot:
     `counted` are the tokens of the estimate that the provider had counted before it was sent, by `size_source`.
 
     `changed` names why this request does not extend the one before it (empty: it does, or it is the first).
-    `estimated` and `reported` are tokens of the whole request; `before_items` and `after_items` count messages
-    without and with compaction.
+    `estimated` and `reported` are tokens of the whole request; `before_items` are the rows of the history,
+    `after_items` the messages of the request.
     """
 
     captured_at: str

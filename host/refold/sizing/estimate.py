@@ -6,7 +6,8 @@ behind a lower one, a base64 run a crowd of such changes. Counting runs in C ove
 about ten nanoseconds a character and never more than linear time.
 
 The figures are raw: sizes for a model are these times its family's factor (`refold.sizing.families`) and a learnt one.
-They are stored beside rows as running totals, so any change to what this module returns is a new ESTIMATOR_VERSION.
+They are stored beside rows as running totals, and a stored cut names such a total: a row keeps the figure that it was
+appended with, so a change to what this module returns holds for new rows alone.
 """
 
 from __future__ import annotations
@@ -21,9 +22,6 @@ import orjson
 from refold.values.rows import Call, Row
 
 Patterns = tuple[tuple[bytes, int], ...]
-
-ESTIMATOR_VERSION = 1
-"""Stored with running totals; totals of another version are rebuilt, never mixed."""
 
 MESSAGE = 4
 """Raw tokens that a provider's template puts around one message."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from copy import copy
 from itertools import accumulate
 from typing import Literal, Self, overload
 
@@ -55,15 +56,13 @@ class StoredHistory:
 
     def since(self, seq: int) -> Self:
         """The history of the rows after `seq`, sharing what was looked up."""
-        part = object.__new__(type(self))
-        part.__dict__.update(self.__dict__)
+        part = copy(self)
         part._after = min(max(self._after, seq), self._upto)
         return part
 
     def saving(self, saved: Mapping[int, int]) -> Self:
         """The same history with what reducers took off some rows, in the model's tokens by seq."""
-        part = object.__new__(type(self))
-        part.__dict__.update(self.__dict__)
+        part = copy(self)
         part._saved_at = sorted(saved)
         part._saved_sum = [0, *accumulate(saved[seq] for seq in part._saved_at)]
         return part

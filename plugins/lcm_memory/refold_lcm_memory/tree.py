@@ -19,7 +19,7 @@ class View:
     """The nodes that stand for older rows in a request, oldest first and without a hole from row 1 on.
 
     `stored` is the last row that the stored cursor covers (None: nothing is stored); it lies behind `upto` only in a
-    fork, and after a change of the estimator.
+    fork.
     """
 
     nodes: tuple[Node, ...]

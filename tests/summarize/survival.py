@@ -12,6 +12,7 @@ from refold.summarize.standing import normal
 
 from .planted import CHANGES, CHANGES_HELD_OUT, CHANGES_SEEN, HELD_OUT, KNOWN, SEEN
 from .planted_again import AGAIN, CHANGES_AGAIN
+from .planted_last import CHANGES_LAST, LAST
 from .sessions import Session, real
 
 ROUNDS = 10
@@ -94,7 +95,13 @@ def figures() -> str:
     """The tables of docs/summaries.md."""
     parts = []
     for name, among in (("synthetic", ()), ("real", real())):
-        for title, sentences in (("known", KNOWN), ("seen", SEEN), ("held out", HELD_OUT), ("again", AGAIN)):
+        for title, sentences in (
+            ("known", KNOWN),
+            ("seen", SEEN),
+            ("held out", HELD_OUT),
+            ("again", AGAIN),
+            ("last", LAST),
+        ):
             for limit in (2_048, 819):
                 found, lost = measured(sentences, range(6), limit, among)
                 parts.append(report(f"{title}, {name}, {limit} tokens", found) + f"\nlost: {sorted(set(lost))}")
@@ -103,6 +110,7 @@ def figures() -> str:
         ("seen", CHANGES_SEEN),
         ("held out", CHANGES_HELD_OUT),
         ("again", CHANGES_AGAIN),
+        ("last", CHANGES_LAST),
     ):
         parts.append(f"changes not taken, {title}: {changed(pairs, range(2))} of {len(pairs)}")
     return "\n\n".join(parts)

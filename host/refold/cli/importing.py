@@ -27,6 +27,9 @@ SMALL = 4_000
 def import_command(file: Path, format: str | None, session: str | None, home: Path | None, as_json: bool) -> None:
     """Import a session file of another agent. The same file again adds what it has grown by.
 
+    Once a row stands it is not changed: when a file is read while an answer is half written, the next import makes a
+    new session of it.
+
     FILE may be - for standard input. Formats: refold, Claude Code, Codex, pi, Gemini CLI, Anthropic and OpenAI
     messages, and those that extensions bring.
 

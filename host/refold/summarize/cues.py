@@ -138,6 +138,7 @@ PERMISSION = either(
 RETRACTION = either(
     r"\b(?:forget|ignore|drop|lift|scrap|cancel|disregard|remove|withdraw|take back|undo|revoke|never ?mind"
     r"|scratch) (?:about |the |that |what |my |our |any |this |those |it\b)",
+    r"^(?:scrap|ditch) \w+",
     r"\b(?:changed? my mind|on second thought|i was wrong|i take (?:that|it) back|is lifted|are lifted|is gone"
     r"|void)\b",
     r"\b(?:vergiss|ignoriere|doch nicht|oublie|olvida|dimentica|esquece)\b",
@@ -150,7 +151,8 @@ CHANGE = either(
     r"\b(?:can (?:now )?(?:grow|go|be|use|take|have)|raise[sd]?|increase[sd]?|lower(?:s|ed)?|reduce[sd]?"
     r"|extend(?:s|ed)?|mov(?:e|es|ed)|go(?:es)? (?:up|down)|bump(?:s|ed)?|cut|double[sd]?|grew|shrank|set|make it"
     r"|switch(?:ed)?|revised?|replace[sd]?|on second thought|scratch|rather|went (?:up|down)|got (?:more|less)"
-    r"|approved|turns out|back to|let'?s (?:say|make)|post(?:poned?)|push(?:ed)? (?:back|out)|slipp?(?:ed|s))\b",
+    r"|approved|turns out|(?:lets?|allows?) (?:us|you|me|\w+)|back to|let'?s (?:say|make)|post(?:poned?)"
+    r"|push(?:ed)? (?:back|out)|slipp?(?:ed|s))\b",
     r"\b(?:jetzt|doch|stattdessen|ab sofort|maintenant|désormais|plutôt|ahora|mejor|adesso|agora)\b",
     r"现在|改为|今から|теперь",
 )

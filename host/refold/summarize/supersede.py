@@ -18,6 +18,9 @@ from refold.summarize.lazy import Lazy
 from refold.summarize.standing import Item, Standing
 from refold.summarize.words import GROUPS, Sense, choices, sense
 
+HALF_SAID = 1 / 3
+"""The same where somebody says that they changed their mind, and nothing else is named more fully."""
+
 COVERED = 0.6
 """The share of the earlier item's topic that the new words must name."""
 
@@ -42,6 +45,7 @@ _REPLACES = Lazy(
     r"\b(?:rather than|instead of|in place of|statt|anstelle von|au lieu d[eu]|en vez de|invece di|em vez de)\b(.+)$",
     re.IGNORECASE,
 )
+_MIND = Lazy(r"\b(?:changed? my mind|on second thought|j'ai changé d'avis|ich hab'?e? es mir anders überlegt)\b")
 _DAYS = next(place for place, group in enumerate(GROUPS) if "monday" in group)
 
 
@@ -55,6 +59,7 @@ class _Reading:
     value: Sense | None
     named: bool
     replaces: frozenset[str]
+    reconsiders: bool
     changes: bool
     permits: bool
     withdraws: bool
@@ -82,6 +87,7 @@ def _reading(text: str) -> _Reading:
         value=sense(states[2]) if states else None,
         named=named,
         replaces=sense(replaces[1]).topic if replaces else frozenset(),
+        reconsiders=_MIND.search(low) is not None,
         changes=cues.CHANGE.search(low) is not None,
         permits=cues.PERMISSION.search(low) is not None,
         withdraws=withdraws,
@@ -106,6 +112,8 @@ def merged(standing: Standing, newer: Iterable[Item]) -> Standing:
         if not _inert(item, later):
             near = {key for word in later.touches for key in touched.get(word, ()) if key in items}
             gone = [key for key in near if _changes(item, items[key][0], later, items[key][1])]
+            if not gone and later.reconsiders:
+                gone = _nearest(later, {key: items[key][1] for key in near})
         for key in gone:
             del items[key]
         items.pop(item.key, None)
@@ -115,6 +123,17 @@ def merged(standing: Standing, newer: Iterable[Item]) -> Standing:
         for word in later.touches:
             touched.setdefault(word, set()).add(item.key)
     return evolve(standing, items=tuple(item for item, _ in items.values()))
+
+
+def _nearest(later: _Reading, earlier: Mapping[str, _Reading]) -> list[str]:
+    """What somebody changed their mind about: of what they name in part, the one thing that they name most of."""
+    shares = {
+        key: len(later.sense.topic & each.sense.topic) / len(each.sense.topic)
+        for key, each in earlier.items()
+        if each.sense.topic
+    }
+    best = max(shares, key=lambda key: shares[key], default=None)
+    return [best] if best is not None and shares[best] >= HALF_SAID else []
 
 
 def supersedes(new: Item, old: Item) -> bool:

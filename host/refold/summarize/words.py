@@ -42,8 +42,8 @@ _STOP = frozenset(
     whole session conversation project rule rules limit maximum minimum max min most least allowed allow permitted
     forbidden prohibited avoid ensure remember note important keep stay stick new old changed change changes
     update updated correction forget ignore drop lift lifted scrap cancel disregard earlier previous before after
-    until unless without except circumstances times today free feel mind second thought hereby required request
-    requested raise raised increase increased lower lowered reduce reduced extend extended allowed back
+    beforehand past until unless without except circumstances times today free feel mind second thought hereby required
+    request requested raise raised increase increased lower lowered reduce reduced extend extended allowed back
 """
     )
     # the same in German, French, Spanish, Italian, Portuguese
@@ -91,10 +91,15 @@ _NUMBER_WORDS = frozenset(
 )
 # Months count as figures: a date is the value of a deadline, not its topic.
 
+_LANGUAGES = """
+    english german french spanish italian portuguese dutch polish russian chinese japanese korean turkish
+    deutsch englisch französisch spanisch italienisch anglais français espagnol allemand italien
+    inglés español francés alemán italiano inglese tedesco
+"""
 GROUPS: tuple[frozenset[str], ...] = tuple(
     frozenset(group.split())
     for group in (
-        "english german french spanish italian portuguese dutch polish russian chinese japanese korean turkish deutsch",
+        _LANGUAGES,
         "tabs spaces tab space",
         "npm pnpm yarn bun",
         "pip poetry uv pipenv conda",
@@ -176,8 +181,7 @@ def sense(text: str) -> Sense:
     for word in _WORD.findall(plain):
         if _NUMERIC.match(word) or word in _NUMBER_WORDS:
             numbers.add(word)
-        elif word not in _STOP and not _DENSE.fullmatch(word):
-            base = stem(word)
+        elif word not in _STOP and not _DENSE.fullmatch(word) and (base := stem(word)) not in _STOP:
             topic.add(_STEMS.get(base, base))
     for run in _DENSE.findall(plain):
         topic.update(run[i : i + 2] for i in range(max(1, len(run) - 1)))

@@ -162,7 +162,7 @@ def _told_its_limit(drawn: Drawn) -> Drawn:
     Only here it is known what is sent: reducers come after `project`, and some rows become no message.
     """
     fixed, window = drawn.view.sizing.fixed, drawn.view.window.tokens
-    if window is None or drawn.size.local <= window or fixed + (newest := _newest(drawn)) <= window:
+    if window is None or drawn.size.tokens <= window or fixed + (newest := _newest(drawn)) <= window:
         return drawn
     if fixed >= window:
         why = f"system prompt, context and tools take {fixed:,} tokens"

@@ -122,6 +122,21 @@ def test_a_rest_that_is_refused_as_too_large_is_asked_for_again_after_a_compacti
     assert [text for _, text in model.texts(2)[-2:]] == ["One, ", model.texts(1)[-1][1]]
 
 
+def test_when_the_rest_fails_after_a_compaction_context_shows_the_folded_request(
+    session: Session, configure: Any, talk: Any, model: Any, heard: list[Any]
+) -> None:
+    configure(window=12_000, maxOutput=2_000)
+    talk(session, 15)
+    text = "word " * (10_500 - session.check().size)
+    model.plays(Say(text, stop="length", usage=(9_900, 2_000)), Refuse(400, {"error": {"message": "no"}}))
+    assert session.send("Tell me", on_event=heard.append).stop == "length"
+    shown = session.context()["compaction"]
+    assert shown["compacted"]
+    assert "provider_input_tokens" not in shown
+    used = [event.used for event in heard if isinstance(event, events.UsageChanged)][-1]
+    assert abs(used - session.check().size) < 250
+
+
 def test_one_step_recovers_once_in_all_its_parts(session: Session, talk: Any, model: Any, heard: list[Any]) -> None:
     talk(session, 15)
     model.plays(too_large(6_000, 8_500), Say("One, ", stop="length"), too_large(2_000, 3_000), Say("two."))
@@ -142,6 +157,52 @@ def test_a_provider_that_gives_less_output_is_asked_for_less_and_remembered(
     assert [body["max_tokens"] for body in model.asked] == [9_000, 700, 700]
     assert any("gives at most 700 tokens of output" in text for text in noticed(heard))
     assert session.record.compactions == 0
+
+
+def test_a_limit_that_is_exclusive_is_one_less(host: Host, configure: Any, model: Any) -> None:
+    configure(window=32_000, maxOutput=9_000)
+    session = host.new()
+    words = "it has a maxOutputTokens value of 9000 but the supported range is from 1 (inclusive) to 8193 (exclusive)."
+    model.plays(Refuse(400, {"error": {"message": f"Unable to submit request because {words}"}}), Say("Fine."))
+    assert session.send("Hi").text == "Fine."
+    assert [body["max_tokens"] for body in model.asked] == [9_000, 8_192]
+
+
+def test_a_lower_limit_of_the_file_counts_beside_a_learnt_one(host: Host, configure: Any, model: Any) -> None:
+    configure(window=10_000, maxOutput=8_000)
+    session = host.new()
+    model.plays(Refuse(400, {"error": {"message": LESS, "type": "invalid_request_error"}}), Say("Fine."))
+    session.send("Hi")
+    assert not session.check().due
+    configure(window=10_000, maxOutput=300)
+    session.send("Again")
+    assert [body["max_tokens"] for body in model.asked][1:] == [700, 300]
+
+
+def test_a_rest_that_breaks_off_is_marked(session: Session, model: Any) -> None:
+    model.plays(Say("One, ", stop="length"), Say("two, three, four", end="cut"))
+    assert session.send("Count").stop == "length"
+    text = session.rows()[-1].text
+    assert text.startswith("One, two")
+    assert text.endswith("\n[the answer broke off here]")
+
+
+def test_an_answer_without_usage_counts_as_it_is_estimated(session: Session, model: Any, heard: list[Any]) -> None:
+    model.plays(Say("word " * 3_000))
+    session.send("Hi", on_event=heard.append)
+    used = [event.used for event in heard if isinstance(event, events.UsageChanged)][-1]
+    assert abs(used - session.check().size) < 250  # the tool of compaction
+
+
+def test_an_answer_so_far_that_fills_the_window_is_not_blamed_on_fixed_parts(
+    session: Session, configure: Any, talk: Any, model: Any, heard: list[Any]
+) -> None:
+    configure(window=4_000, maxOutput=1_000)
+    talk(session, 2)
+    model.plays(Say("word " * 4_500, stop="length"), Say("the end."))
+    session.send("Tell me", on_event=heard.append)
+    assert not any("system prompt, context and tools" in text for text in noticed(heard))
+    assert any("does not fit the window of 4,000" in text for text in noticed(heard))
 
 
 def test_a_provider_that_refuses_what_it_allowed_is_not_asked_for_ever(host: Host, configure: Any, model: Any) -> None:

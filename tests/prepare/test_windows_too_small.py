@@ -53,7 +53,7 @@ def test_a_newest_turn_beyond_the_window_is_told_and_sent_whole(host: Host) -> N
     prepared = session.prepare(WINDOW)
     observation = prepared.projection.observation
     assert observation.status == "limited" == status(session)
-    assert observation.source == "the newest turn takes 12,505 tokens, the window holds 6,000; nothing was left out"
+    assert observation.source == "the newest turn takes 12,505 tokens, the window holds 6,000"
     assert len(prepared.request.messages[0].text) == 50_000  # type: ignore[union-attr]
 
 

@@ -34,7 +34,8 @@ class Memory:
 
     def output(self, model: ResolvedModel) -> int | None:
         """The most output that a model gives, in tokens; None: nobody said."""
-        return self.outputs.get(model.id, model.max_output)
+        known = [most for most in (self.outputs.get(model.id), model.max_output) if most is not None]
+        return min(known, default=None)
 
     def learn_output(self, model: ResolvedModel, most: int | None) -> bool:
         """A provider refused to give more than `most` tokens. False when that is nothing new."""

@@ -215,7 +215,7 @@ class Session:
         """Sends a prompt and runs the turn to its end: calls run, compaction happens when due, refusals are recovered.
 
         `on_event` hears everything while it happens, in this thread. `read_only` offers read-only tools alone;
-        `max_steps` bounds the requests; `stop` ends the turn when set, as `cancel` does. Raises Refused for an empty
+        `max_steps` bounds the answers; `stop` ends the turn when set, as `cancel` does. Raises Refused for an empty
         prompt or when no model can be asked, Busy when the session is held, ProviderError when the provider failed,
         Overflow when the request cannot be made to fit. Whatever was appended stays.
         """
@@ -258,7 +258,7 @@ class Session:
         return astreamed(self, text, images, options)
 
     def follow_up(self, text: str, images: Sequence[Image] = ()) -> bool:
-        """Adds user words to the turn that runs, before its next request; they start no turn. Safe from any thread.
+        """Adds user words to the turn that runs, before its next answer begins; they start no turn. Any thread may.
 
         False when no turn of this object runs: then nothing was added, and `send` is the way.
         """

@@ -131,7 +131,7 @@ def look(host: Host, session: str, system: str | None, memory: Memory, wish: Wis
         override=wish.window,
         windows=resolved.windows if resolved else (),
         refused=refused,
-        reserve=_reserve(resolved),
+        reserve=_reserve(memory.output(resolved) if resolved else None),
         beside=tuple(wish.beside),
         system=None if system is None else legible(system),
         tools=wish.tools,
@@ -152,9 +152,9 @@ def _resolved(host: Host, model: str | None) -> ResolvedModel | None:
         return None
 
 
-def _reserve(resolved: ResolvedModel | None) -> int:
+def _reserve(most: int | None) -> int:
     """Tokens that the reply gets at least: what the model can give, at most 8,192."""
-    return 0 if resolved is None or resolved.max_output is None else min(resolved.max_output, REPLY)
+    return 0 if most is None else min(most, REPLY)
 
 
 def _summarizers(

@@ -13,11 +13,13 @@ from refold.agent.follow_ups import FollowUps
 from refold.agent.hearing import Emit
 from refold.agent.recovery import figures, overflow_message
 from refold.agent.tools import Returned
+from refold.prepare.measure import message_tokens
 from refold.prepare.request import Prepared, Recovered
 from refold.providers.decoding import joined
-from refold.providers.exchange import Answer, Delta, ReasoningDelta, TextDelta, overran
+from refold.providers.exchange import Answer, Delta, ReasoningDelta, TextDelta, Usage, overran
 from refold.providers.failures import Cancelled, ProviderError
 from refold.providers.refusals import Refusal
+from refold.sizing.sizer import Sizer
 from refold.values.errors import RefoldError, Vetoed
 from refold.values.messages import AssistantMessage, Message, UserMessage
 from refold.values.rows import Call, Row, SourceRef
@@ -87,6 +89,8 @@ class Turn:
     max_steps: int | None = None
     _text: list[str] = field(factory=list, init=False)
     _recovered: bool = field(default=False, init=False)
+    _latest: Prepared | None = field(default=None, init=False)
+    _before: str = field(default="", init=False)
 
     def run(self, prompt: Row | None) -> TurnFinished:
         """Runs the turn that `prompt` opens; None goes on with the newest one. Raises ProviderError, Overflow.
@@ -144,10 +148,12 @@ class Turn:
         """One answer, gone on with while the output limit cuts it; its parts are one."""
         self._text, self._recovered = [], False
         prepared, answer = self._part(())
+        mark = ""
         for _ in range(PARTS - 1):
             if answer.stop != "length" or not answer.text.strip():
                 break
-            # An opaque item belongs to the text that it came with, and parts glued together are none.
+            # An opaque item belongs to the text that it came with, and parts glued together are none; the reasoning of
+            # Chat Completions is plain text, and some servers ask for that of the calls.
             answer = evolve(answer, replays=())
             try:
                 prepared, rest = self._part((AssistantMessage(self._said()), UserMessage(CONTINUE)))
@@ -155,13 +161,17 @@ class Turn:
                 raise
             except (ProviderError, Overflow) as error:
                 self.emit(events.Noticed(f"the answer was cut off, and its rest did not come: {error}"))
+                mark = f"\n{BROKEN}" if isinstance(error, ProviderError) and error.streamed else ""
+                if self._latest is not None:  # rows may have been folded since; then the first count is out of date
+                    prepared, answer = self._latest, evolve(answer, usage=Usage())
                 break
-            answer = evolve(rest, replays=())
-        return prepared, evolve(answer, text=self._said())
+            answer = rest if prepared.request.model.protocol == "openai-chat" else evolve(rest, replays=())
+        return prepared, evolve(answer, text=self._said() + mark)
 
     def _part(self, beside: Sequence[Message]) -> tuple[Prepared, Answer]:
         """The answer to the next request. A refusal that means "too large" is recovered from, once in a step."""
-        refused = self.host.prepare(self.emit, beside)
+        self._before = self._said()
+        refused = self._latest = self.host.prepare(self.emit, beside)
         try:
             return refused, self._ask(refused)
         except ProviderError as error:
@@ -175,6 +185,7 @@ class Turn:
             recovered = self.host.recover(refused, first.refusal, self.emit, beside)
         except Vetoed as veto:
             raise Overflow(f"{_overflow(refused, first.refusal, refused.window)}; {veto}") from first
+        self._latest = recovered.prepared
         if not recovered.helped:
             raise _overflow(refused, first.refusal, refused.window) from first
         try:
@@ -231,7 +242,11 @@ class Turn:
         if not answer.text.strip() and not answer.calls:
             self.emit(events.Noticed("the model answered nothing"))
         counted = answer.usage.input_tokens
-        used = prepared.size.tokens if counted is None else counted + (answer.usage.output_tokens or 0)
+        if counted is None:
+            new = AssistantMessage(self._said().removeprefix(self._before), calls)
+            used = prepared.size.tokens + message_tokens(new, Sizer(prepared.request.model))
+        else:
+            used = counted + (answer.usage.output_tokens or 0)
         source = prepared.size.source if counted is None else "reported_usage"
         self.emit(events.UsageChanged(used, prepared.window.tokens, source))
 

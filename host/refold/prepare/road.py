@@ -14,13 +14,14 @@ from refold.prepare.compacting import attempt
 from refold.prepare.context import BoundContext
 from refold.prepare.draw import Drawn, draw, judge, sent_history
 from refold.prepare.listen import listen
+from refold.prepare.measure import message_tokens
 from refold.prepare.overflow import Figures, elide_oldest, recovery_limit
 from refold.prepare.request import Ask, Attempted, Check, Desk, Prepared, Recovered
 from refold.registry.answers import checked_all
 from refold.registry.contributions import Extension
 from refold.transcript import sessions, state
 from refold.values.errors import Busy, CompactionFailed, Vetoed
-from refold.values.inputs import Fact, Rows
+from refold.values.inputs import Fact, Rows, Section
 from refold.values.outcome import Applied, Blocked, Demand
 from refold.values.rows import RowRange, SourceRef
 
@@ -38,6 +39,8 @@ def prepare(desk: Desk, ask: Ask, *, resting: bool = False) -> Prepared:
         judged = _judge(desk, ask, drawn)
         if not judged.due or resting:
             return _fitted(desk, ask, drawn, None, rests=judged.due)
+        if ask.beside and drawn.view.sizing.fixed >= (drawn.view.window.tokens or 0):
+            return _fitted(desk, ask, drawn, None, rests=False)  # the answer so far fills the window by itself
         attempted = _automatic(desk, drawn, Demand("automatic", judged.size))
         if attempted is not None and isinstance(attempted.outcome, Applied):
             reader.renew()
@@ -144,32 +147,50 @@ def _unrelieved(drawn: Drawn, attempted: Attempted | None) -> str:
         why = attempted.outcome.reason
     return (
         f"the request is {drawn.size.tokens:,} tokens and stays due for compaction: {why}. Fixed parts take "
-        f"{view.sizing.fixed:,}, the newest turn {_newest(drawn):,}; automatic compaction rests until the next turn"
+        f"{view.sizing.fixed - _beside(drawn):,}, the newest turn {_newest(drawn):,}; automatic compaction rests until"
+        " the next turn"
     )
 
 
 def _newest(drawn: Drawn) -> int:
-    """Tokens of the newest turn's rows as they are sent; none of those that a summary stands for."""
-    prompt, sent, session = drawn.view.history.prompt(), sent_history(drawn), drawn.view.session
+    """Tokens of the newest turn as it is sent: its rows on view, as the strategy and the reducers left them, and the
+    answer so far."""
+    prompt, session = drawn.view.history.prompt(), drawn.view.session
     opened = prompt.seq - 1 if prompt else 0
-    shown = [part.range for section in drawn.projection.sections for part in section.inputs if isinstance(part, Rows)]
-    return sum(sent.size(RowRange(session, max(opened, rows.after), max(opened, rows.upto))) for rows in shown)
+    sizing = evolve(drawn.view.sizing, history=sent_history(drawn))
+    size = _beside(drawn)
+    for part in (part for section in drawn.bound.sections for part in section.inputs if isinstance(part, Rows)):
+        rows = RowRange(session, max(opened, part.range.after), max(opened, part.range.upto))
+        elide = {seq: text for seq, text in part.elide.items() if seq in rows}
+        size += sizing.section(Section("newest", "", "tail", (Rows(rows, elide),)))
+    return size
+
+
+def _beside(drawn: Drawn) -> int:
+    """Tokens of what stands behind the history in this request alone; they are among the fixed ones."""
+    return sum(message_tokens(message, drawn.view.sizing.sizer) for message in drawn.beside)
 
 
 def _told_its_limit(drawn: Drawn) -> Drawn:
-    """What was drawn, and said to be limited where no folding could make it fit: by what can be folded by no strategy.
+    """What was drawn, and said to be limited where folding older turns could not make it fit.
 
     Only here it is known what is sent: reducers come after `project`, and some rows become no message.
     """
-    fixed, window = drawn.view.sizing.fixed, drawn.view.window.tokens
-    if window is None or drawn.size.tokens <= window or fixed + (newest := _newest(drawn)) <= window:
+    fixed, window, said = (
+        drawn.view.sizing.fixed - _beside(drawn),
+        drawn.view.window.tokens,
+        drawn.projection.observation,
+    )
+    if window is None or drawn.size.tokens <= window or said.status not in ("whole", "compacted"):
+        return drawn
+    newest = _newest(drawn)
+    if fixed + newest <= window:
         return drawn
     if fixed >= window:
         why = f"system prompt, context and tools take {fixed:,} tokens"
     else:
         why = f"the newest turn takes {newest:,} tokens{f' beside {fixed:,} of fixed parts' if fixed else ''}"
-    source = f"{why}, the window holds {window:,}; nothing was left out"
-    observation = evolve(drawn.projection.observation, status="limited", source=source)
+    observation = evolve(said, status="limited", source=f"{why}, the window holds {window:,}")
     return evolve(drawn, projection=evolve(drawn.projection, observation=observation))
 
 
@@ -189,7 +210,8 @@ def _finish(
             f"the request is {drawn.size.tokens:,} tokens and does not fit the window of {view.window.tokens:,}"
             f" ({view.window.source})"
         )
-    drawn = _told_its_limit(drawn)
+    if attempted is not None or rests:  # before folding was tried nobody knows
+        drawn = _told_its_limit(drawn)
     applied = attempted is not None and isinstance(attempted.outcome, Applied)
     stored = state.snapshot(view.reader, view.session)
     taken = capture(

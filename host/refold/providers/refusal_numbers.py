@@ -90,9 +90,12 @@ _CAPS = _patterns(
     r"tokens?`?: N > N",
     r"\[1, ?N\]",
     r"less than or equal to `?N",
-    r"\(inclusive\) to N \(exclusive\)",
-    r"must be (?:≤|<=|at most|less than) ?N",
+    r"must be (?:≤|<=|at most) ?N",
     r"maximum (?:value|of|is) ?N",
+)
+_FIRST_REFUSED = _patterns(
+    r"\(inclusive\) to N \(exclusive\)",
+    r"must be less than ?N",
 )
 
 _RATES = rf"limit:? {_N}\D{{1,40}}requested:? {_N}"
@@ -141,6 +144,9 @@ def of_output_cap(text: str) -> Numbers:
     for pattern in _CAPS:
         if found := re.search(pattern, text, re.IGNORECASE):
             return Numbers(_number(found[found.lastindex or 1]))
+    for pattern in _FIRST_REFUSED:
+        if (found := re.search(pattern, text, re.IGNORECASE)) and (refused := _number(found[1])):
+            return Numbers(refused - 1 or None)
     return Numbers()
 
 

@@ -172,7 +172,7 @@ def _beside(drawn: Drawn) -> int:
 
 
 def _told_its_limit(drawn: Drawn) -> Drawn:
-    """What was drawn, and said to be limited where folding older turns could not make it fit.
+    """What was drawn, and said to be limited while no folding of older turns could make it fit.
 
     Only here it is known what is sent: reducers come after `project`, and some rows become no message.
     """
@@ -210,8 +210,7 @@ def _finish(
             f"the request is {drawn.size.tokens:,} tokens and does not fit the window of {view.window.tokens:,}"
             f" ({view.window.source})"
         )
-    if attempted is not None or rests:  # before folding was tried nobody knows
-        drawn = _told_its_limit(drawn)
+    drawn = _told_its_limit(drawn)
     applied = attempted is not None and isinstance(attempted.outcome, Applied)
     stored = state.snapshot(view.reader, view.session)
     taken = capture(

@@ -172,6 +172,8 @@ def test_a_new_default_never_beats_an_older_named_choice(installed, chosen, new)
         return
     if new in chosen:
         return
+    if any("no other one can run" in each.text for each in before.problems):
+        return  # it stood for want of another: what it requires is off, which only an edited file can say
     after = resolve([*installed, Installed(new, strategy=True, default=True)], chosen, {}, {})
     named = [id for id, on in chosen.items() if on and id != new]
     assert after.strategy in named

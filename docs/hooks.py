@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Callable
 
 from refold.hookspecs import Hooks
 
@@ -31,9 +32,9 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def signature(hook: object) -> str:
+def signature(hook: Callable[..., object]) -> str:
     """The hook's signature as an extension writes it, without `self`."""
-    whole = str(inspect.signature(hook)).replace("'", "")  # type: ignore[arg-type]
+    whole = str(inspect.signature(hook)).replace("'", "")
     return whole.replace("(self, ", "(").replace("(self)", "()")
 
 

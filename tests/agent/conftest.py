@@ -55,7 +55,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     @property
     def model(self) -> Model:
-        model: Model = self.server.model  # type: ignore[attr-defined]
+        model: Model = self.server.model
         return model
 
     def do_GET(self) -> None:
@@ -136,7 +136,7 @@ def serving() -> Iterator[Model]:
     model = Model()
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
-    server.model = model  # type: ignore[attr-defined]
+    server.model = model
     model.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()

@@ -90,7 +90,7 @@ def test_prompts_calls_and_answers_are_kept_in_order_whatever_the_provider_does(
             session = host.new("s")
             session.tools = (
                 HostTool("look", "Looks.", SCHEMA, lambda given: "a line\n" * 200),
-                HostTool("fail", "Fails.", SCHEMA, lambda given: 1 // 0),  # type: ignore[arg-type,return-value]
+                HostTool("fail", "Fails.", SCHEMA, lambda given: 1 // 0),
             )
             prompts = converse(session, [f"Question {n}" for n in range(4)])
             rows = session.rows()

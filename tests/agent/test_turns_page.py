@@ -39,7 +39,7 @@ def test_the_program_of_the_page_runs(model: Any, home: Path, tmp_path: Path) ->
 
 
 def test_the_page_names_every_event_and_command() -> None:
-    for event in events.Event.__args__:  # type: ignore[attr-defined]
+    for event in events.Event.__args__:
         assert event.__name__ in PAGE
     for name in HOST:
         assert f"/{name}" in PAGE

@@ -198,7 +198,7 @@ def test_leaving_an_async_iteration_cancels_the_turn(session: Session, model: An
         async for event in turn:
             if isinstance(event, events.AnswerText):
                 break
-        await turn.aclose()  # type: ignore[attr-defined]
+        await turn.aclose()
 
     model.plays(Say("Hi there", end="hang"))
     asyncio.run(main())

@@ -71,7 +71,7 @@ def chat(say: Say) -> Iterator[Any]:
 def chat_whole(say: Say) -> dict[str, Any]:
     message = {"role": "assistant", "content": say.text or None}
     if say.calls:
-        message["tool_calls"] = [  # type: ignore[assignment]
+        message["tool_calls"] = [
             {"id": call[0], "type": "function", "function": {"name": call[1], "arguments": arguments(call)}}
             for call in say.calls
         ]

@@ -29,9 +29,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(b'{"data": []}', "application/json")
 
     def do_POST(self) -> None:
-        self.server.first_byte = time.perf_counter()  # type: ignore[attr-defined]
+        self.server.first_byte = time.perf_counter()
         length = int(self.headers["content-length"])
-        self.server.sizes.append(length)  # type: ignore[attr-defined]
+        self.server.sizes.append(length)
         self.rfile.read(length)
         delta = {"choices": [{"index": 0, "delta": {"content": "ok"}, "finish_reason": "stop"}]}
         self._answer(f"data: {json.dumps(delta)}\n\ndata: [DONE]\n\n".encode(), "text/event-stream")
@@ -48,7 +48,7 @@ class _Handler(BaseHTTPRequestHandler):
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ThreadingHTTPServer]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     made = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    made.sizes = []  # type: ignore[attr-defined]
+    made.sizes = []
     thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     yield made

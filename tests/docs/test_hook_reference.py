@@ -20,7 +20,7 @@ def test_the_hook_page_is_what_the_hookspecs_generate() -> None:
 def test_every_hook_has_a_heading_with_its_signature_and_an_example() -> None:
     sections = (ROOT / "docs/hooks.md").read_text().split("\n## ")[1:]
     hooks = [name for name in vars(Hooks) if not name.startswith("_")]
-    assert [re.match(r"\w+", section).group() for section in sections] == hooks  # type: ignore[union-attr]
+    assert [re.match(r"\w+", section).group() for section in sections] == hooks
     for section in sections:
         assert "-> " in section.splitlines()[0]
         assert "@hookimpl" in section

@@ -32,7 +32,7 @@ CALLS = st.builds(Call, TEXTS, TEXTS, ARGUMENTS)
 
 
 def made(kind: str, **fields: object) -> Row:
-    return Row(SourceRef("", 0), kind, 0, 0, **fields)  # type: ignore[arg-type]
+    return Row(SourceRef("", 0), kind, 0, 0, **fields)
 
 
 ROWS = st.one_of(

@@ -92,7 +92,7 @@ def test_a_killed_import_leaves_a_whole_beginning_and_the_next_one_goes_on(tmp_p
             if sessions:
                 left = contents(database, "talk")
                 assert left == expected[: len(left)]
-                assert left[-1][1] != "assistant" or len(left) == ROWS  # type: ignore[index]
+                assert left[-1][1] != "assistant" or len(left) == ROWS
                 with database.read() as reader:
                     place = origin(reader, "talk")
                 assert place is not None

@@ -28,7 +28,7 @@ def fold(after: int, upto: int, id: str = "fold") -> Section:
 
 
 def facts(prompt: int | None = 9, tokens: int = 10, limit: int | None = 100, folded: int = 0) -> Facts:
-    return Facts(span(0, 9), lambda seq: KINDS[seq - 1], prompt, tokens, limit, folded)  # type: ignore[arg-type]
+    return Facts(span(0, 9), lambda seq: KINDS[seq - 1], prompt, tokens, limit, folded)
 
 
 LEGAL = {

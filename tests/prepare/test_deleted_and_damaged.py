@@ -38,7 +38,7 @@ def test_work_on_a_session_that_was_deleted_meanwhile_says_that_it_is_gone(
     talk(session, 6)
     talk(other, 2)
     host.extensions()
-    setattr(sys.modules[module], "between", lambda: host.session("s").delete())  # noqa: B010
+    sys.modules[module].between = lambda: host.session("s").delete()
     does = {
         "prepare": lambda: session.prepare(window=100_000),
         "compact": lambda: session.compact(window=6_000),
@@ -46,7 +46,7 @@ def test_work_on_a_session_that_was_deleted_meanwhile_says_that_it_is_gone(
     }
     with pytest.raises(NotFound, match="no session 's'"):
         does[work]()
-    setattr(sys.modules[module], "between", lambda: None)  # noqa: B010
+    sys.modules[module].between = lambda: None
     with host.database.read() as reader:
         for table in ("snapshot", "head", "watcher", "revision", "compaction"):
             assert reader.one(f"SELECT count(*) FROM {table}") == (0,)

@@ -102,7 +102,7 @@ COMPOSED = {
 @pytest.mark.parametrize("name", COMPOSED)
 def test_folds_compose_in_order_without_holes(name: str) -> None:
     providers, ids, after = COMPOSED[name]
-    prior = compose(HISTORY, [lambda history, folds=folds: folds for folds in providers])  # type: ignore[misc]
+    prior = compose(HISTORY, [lambda history, folds=folds: folds for folds in providers])
     assert [fold.id for fold in prior.folds] == ids
     assert prior.rest.range == RowRange("s", after, 12)
 

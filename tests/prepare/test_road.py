@@ -139,7 +139,7 @@ def test_auto_false_leaves_manual_compaction(home: Path, configure: Configure, t
         talk(session, 20)
         assert session.prepare(WINDOW).attempted is None
         assert session.context()["compaction"]["automatic"] == "auto off: compaction.auto is false"
-        assert isinstance(session.compact(WINDOW).attempted.outcome, Applied)  # type: ignore[union-attr]
+        assert isinstance(session.compact(WINDOW).attempted.outcome, Applied)
 
 
 def test_enable_false_refuses_manual_compaction_too(home: Path, configure: Configure, talk: Talk) -> None:
@@ -160,7 +160,7 @@ def test_a_dry_run_names_the_rows_and_changes_nothing(host: Host, talk: Talk) ->
     assert session.record.compactions == 0
     compacted = session.compact(WINDOW).attempted
     assert compacted is not None
-    assert compacted.outcome.covers == planned  # type: ignore[union-attr]
+    assert compacted.outcome.covers == planned
 
 
 def test_a_held_session_is_not_compacted_and_the_request_goes_out_as_it_was(host: Host, talk: Talk) -> None:
@@ -252,7 +252,7 @@ def test_a_prepare_below_the_trigger_decodes_the_rows_shown_and_the_quoted_ones_
     with Host(home) as host:
         session = host.new("s")
         talk(session, 40)
-        shown = session.compact(WINDOW).projection.sections[-1].inputs[0].range  # type: ignore[union-attr]
+        shown = session.compact(WINDOW).projection.sections[-1].inputs[0].range
     with Host(home) as host:
         decoded = counted(monkeypatch)
         host.session("s").prepare(WINDOW)
@@ -268,7 +268,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
 
     def counting(reader: object, session: str, found: list[tuple[object, ...]]) -> object:
         seen.append(len(found))
-        return original(reader, session, found)  # type: ignore[arg-type]
+        return original(reader, session, found)
 
     monkeypatch.setattr(rows, "_decoded", counting)
     return lambda: sum(seen)
@@ -293,7 +293,7 @@ def test_an_integer_over_64_bits_in_a_call_is_prepared_and_shown_in_full(host: H
     session.user("go")
     session.assistant("", [Call("a", "read", {"offset": 2**70})])
     prepared = session.prepare(WINDOW)
-    assert prepared.request.messages[1].calls[0].arguments == {"offset": 2**70}  # type: ignore[union-attr]
+    assert prepared.request.messages[1].calls[0].arguments == {"offset": 2**70}
     assert str(2**70) in session.context_page("tail")["content"]
 
 
@@ -307,7 +307,7 @@ def test_instructions_that_nobody_follows_are_told(host: Host, talk: Talk) -> No
 def test_rows_that_cannot_be_stored_are_refused_in_one_line(host: Host) -> None:
     session = host.new()
     with pytest.raises(Refused, match="has a NoneType for its text, not a str; nothing was appended"):
-        session.user(None)  # type: ignore[arg-type]
+        session.user(None)
     with pytest.raises(Refused, match="whose arguments are no mapping"):
-        session.assistant("", [Call("a", "read", "path")])  # type: ignore[arg-type]
+        session.assistant("", [Call("a", "read", "path")])
     assert session.rows() == []

@@ -56,7 +56,7 @@ def test_notes_of_an_empty_session_stay_in_front_and_in_order(host: Host) -> Non
     session.user("u0")
     session.assistant("a0")
     first = session.prepare(WINDOW).request.messages
-    assert ["B" in first[0].text, "C" in first[1].text] == [True, True]  # type: ignore[union-attr]
+    assert ["B" in first[0].text, "C" in first[1].text] == [True, True]
     session.user("u1")
     second = session.prepare(WINDOW).request.messages
     assert second[: len(first)] == first
@@ -72,7 +72,7 @@ def test_a_second_change_at_one_row_is_a_note_of_its_own(host: Host) -> None:
     session.system = "C"
     after = session.prepare(WINDOW).request.messages
     assert after[: len(before)] == before
-    assert "C" in after[-1].text  # type: ignore[union-attr]
+    assert "C" in after[-1].text
 
 
 def test_a_fork_before_a_note_keeps_it_at_its_end(host: Host, talk: Talk) -> None:
@@ -106,19 +106,19 @@ def test_a_session_object_does_not_serve_rows_of_a_deleted_session(host: Host) -
     session.prepare(WINDOW)
     host.session("s").delete()
     host.new("s").user("new words")
-    assert [message.text for message in session.prepare(WINDOW).request.messages] == ["new words"]  # type: ignore[union-attr]
+    assert [message.text for message in session.prepare(WINDOW).request.messages] == ["new words"]
 
 
 def test_what_was_decoded_cannot_be_changed_by_who_reads_it(host: Host) -> None:
     session = host.new()
     session.user("hi")
     session.assistant("", [Call("a", "read", {"lines": [1, 2]})])
-    arguments = session.prepare(WINDOW).request.messages[1].calls[0].arguments  # type: ignore[union-attr]
+    arguments = session.prepare(WINDOW).request.messages[1].calls[0].arguments
     with pytest.raises(TypeError, match="a durable row does not change"):
         arguments["lines"].append(3)
     mine = copy.deepcopy(arguments)
     mine["lines"].append(3)
-    assert session.prepare(WINDOW).request.messages[1].calls[0].arguments == {"lines": [1, 2]}  # type: ignore[union-attr]
+    assert session.prepare(WINDOW).request.messages[1].calls[0].arguments == {"lines": [1, 2]}
 
 
 BATCHES = """

@@ -50,7 +50,7 @@ def test_a_hook_that_raises_costs_that_call_and_shows_a_notice(install: Install,
         session = host.new()
         talk(session, 20)
         prepared = session.compact(WINDOW)
-        assert isinstance(prepared.attempted.outcome, Applied)  # type: ignore[union-attr]
+        assert isinstance(prepared.attempted.outcome, Applied)
         for hook in ("pre_compact", "post_compact", "observe"):
             assert (
                 f"clumsy: {hook} failed (ZeroDivisionError: division by zero); it was skipped this time"

@@ -54,7 +54,7 @@ def test_a_newest_turn_beyond_the_window_is_told_and_sent_whole(host: Host) -> N
     observation = prepared.projection.observation
     assert observation.status == "limited" == status(session)
     assert observation.source == "the newest turn takes 12,505 tokens, the window holds 6,000"
-    assert len(prepared.request.messages[0].text) == 50_000  # type: ignore[union-attr]
+    assert len(prepared.request.messages[0].text) == 50_000
 
 
 def test_a_long_history_behind_a_short_turn_is_no_limit(home: Path, configure: Configure, talk: Talk) -> None:

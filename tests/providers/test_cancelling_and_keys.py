@@ -51,7 +51,7 @@ def test_ending_the_iteration_closes_the_connection(provider: Any, client: Clien
     provider.plays(provider.streams(HELLO[0], end="hang"))
     pieces = client.stream(request_for(), no_images)
     next(pieces)
-    pieces.close()  # type: ignore[attr-defined]
+    pieces.close()
     assert provider.hung_up.wait(2)
 
 

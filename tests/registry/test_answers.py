@@ -27,24 +27,24 @@ SEEN = Observation("whole", "test")
 
 
 def shown(*inputs: object, **fields: object) -> Projection:
-    return Projection((Section("s", "s", "tail", inputs, **fields),), 1, SEEN)  # type: ignore[arg-type]
+    return Projection((Section("s", "s", "tail", inputs, **fields),), 1, SEEN)
 
 
 WRONG = {
     "nothing": (None, "the answer is NoneType, not Projection"),
     "a text": ("x", "the answer is str, not Projection"),
-    "no sections": (Projection(None, 1, SEEN), "Projection.sections is NoneType, not a list"),  # type: ignore[arg-type]
-    "a text for a section": (Projection(("a",), 1, SEEN), "is str, not Section"),  # type: ignore[arg-type]
-    "a trigger that is text": (Projection((), "1", SEEN), "Projection.trigger is str, not int or None"),  # type: ignore[arg-type]
+    "no sections": (Projection(None, 1, SEEN), "Projection.sections is NoneType, not a list"),
+    "a text for a section": (Projection(("a",), 1, SEEN), "is str, not Section"),
+    "a trigger that is text": (Projection((), "1", SEEN), "Projection.trigger is str, not int or None"),
     "a trigger that is a truth": (Projection((), True, SEEN), "Projection.trigger is bool, not int"),
     "a trigger beyond JSON": (Projection((), EXACT + 1, SEEN), "Projection.trigger is beyond 2**53"),
-    "no observation": (Projection((), 1, None), "Projection.observation is NoneType"),  # type: ignore[arg-type]
-    "an unknown status": (Projection((), 1, Observation("odd", "x")), "is 'odd', not one of whole"),  # type: ignore[arg-type]
-    "a note without text": (shown(Note(None)), "Note.text is NoneType, not str"),  # type: ignore[arg-type]
-    "a text for a picture": (shown(Note("x", ("a",))), "an item of Note.images is str, not Image"),  # type: ignore[arg-type]
-    "a range of texts": (shown(Rows(RowRange("s", 0, "5"))), "RowRange.upto is str, not int"),  # type: ignore[arg-type]
-    "no elisions": (shown(Rows(RowRange("s", 0, 5), None)), "Rows.elide is NoneType, not a mapping"),  # type: ignore[arg-type]
-    "an elision without text": (shown(Rows(RowRange("s", 0, 5), {1: None})), "a value of Rows.elide is NoneType"),  # type: ignore[dict-item]
+    "no observation": (Projection((), 1, None), "Projection.observation is NoneType"),
+    "an unknown status": (Projection((), 1, Observation("odd", "x")), "is 'odd', not one of whole"),
+    "a note without text": (shown(Note(None)), "Note.text is NoneType, not str"),
+    "a text for a picture": (shown(Note("x", ("a",))), "an item of Note.images is str, not Image"),
+    "a range of texts": (shown(Rows(RowRange("s", 0, "5"))), "RowRange.upto is str, not int"),
+    "no elisions": (shown(Rows(RowRange("s", 0, 5), None)), "Rows.elide is NoneType, not a mapping"),
+    "an elision without text": (shown(Rows(RowRange("s", 0, 5), {1: None})), "a value of Rows.elide is NoneType"),
     "a text for a range": (shown(Note("x"), covers="abc"), "Section.covers is str, not RowRange or None"),
 }
 
@@ -82,7 +82,7 @@ def test_items_may_come_from_a_list_or_a_generator_and_each_is_checked() -> None
     assert checked_all([Fact("a", "b")], Fact) == (Fact("a", "b"),)
     with pytest.raises(ValueError, match="no more"):
         checked_all(answer(), Fact)
-    for wrong in (["x"], 7, "ab", {"a": 1}, [Fact(1, "b")]):  # type: ignore[arg-type]
+    for wrong in (["x"], 7, "ab", {"a": 1}, [Fact(1, "b")]):
         with pytest.raises(TypeError):
             checked_all(wrong, Fact)
 
@@ -90,7 +90,7 @@ def test_items_may_come_from_a_list_or_a_generator_and_each_is_checked() -> None
 def test_one_of_several_classes_is_enough() -> None:
     assert checked(Nothing("x"), Applied, Nothing, Blocked) == Nothing("x")
     with pytest.raises(TypeError, match=r"Applied\.covers is NoneType, not RowRange"):
-        checked(Applied(None), Applied, Nothing, Blocked)  # type: ignore[arg-type]
+        checked(Applied(None), Applied, Nothing, Blocked)
     with pytest.raises(TypeError, match="is str, not Applied or Nothing or Blocked"):
         checked("x", Applied, Nothing, Blocked)
 

@@ -30,6 +30,8 @@ ALL = (ROLLING, LCM, LCM_MEMORY, CHAIN, GREP)
         pytest.param(ALL, {"lcm": True}, {}, {"lcm": "broke"}, "rolling", id="the named one is broken"),
         pytest.param(ALL, {"lcm": True, "lcm-memory": False}, {}, {}, "rolling", id="its requirement is off"),
         pytest.param((LCM, LCM_MEMORY), {"lcm-memory": False}, {}, {}, "lcm", id="the only one keeps its requirement"),
+        pytest.param((LCM, LCM_MEMORY), {"lcm": True, "lcm-memory": False}, {}, {}, "lcm",
+                     id="named, and the only one: it keeps its requirement until another can run"),
         pytest.param((LCM, CHAIN), {"lcm": True}, {}, {}, "chain", id="its requirement is not installed"),
         pytest.param(ALL, {"gone": True}, {}, {}, "rolling", id="the named one is not installed"),
         pytest.param((*ALL, Installed("a-new", strategy=True, default=True)), {"rolling": True}, {}, {}, "rolling",
@@ -172,9 +174,12 @@ def test_a_new_default_never_beats_an_older_named_choice(installed, chosen, new)
         return
     if new in chosen:
         return
-    if any("no other one can run" in each.text for each in before.problems):
-        return  # it stood for want of another: what it requires is off, which only an edited file can say
     after = resolve([*installed, Installed(new, strategy=True, default=True)], chosen, {}, {})
+    if any("no other one can run" in each.text for each in before.problems):
+        # It stood for want of another, with a requirement off: such a choice cannot run, and it is shown why.
+        told = f"is chosen, but {after.strategy} is in force because {before.strategy} requires"
+        assert after.strategy == before.strategy or any(each.text.startswith(told) for each in after.problems)
+        return
     named = [id for id, on in chosen.items() if on and id != new]
     assert after.strategy in named
 

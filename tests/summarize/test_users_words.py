@@ -94,7 +94,7 @@ def test_words_of_withdrawal_are_a_rule_only_when_they_withdraw_something() -> N
 @pytest.mark.parametrize(
     "text",
     [
-        "~/work/pi-mono (refactor)",
+        "~/src/pi-mono (refactor)",
         "Node.js v23.4.0",
         "CHANGELOG.md  LICENSE  README.md  src/main.py",
         "total 48\ndrwxr-xr-x 2 root root  4096 Nov 30 02:21 src\n-rw-r--r-- 1 root root 14935 Nov 30 02:12 a.py",

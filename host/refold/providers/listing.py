@@ -4,7 +4,7 @@
 | --- | --- | --- | --- |
 | Anthropic | `max_input_tokens` | `max_tokens` | `capabilities.image_input.supported` |
 | Gemini | `inputTokenLimit` | `outputTokenLimit` | |
-| OpenRouter | `top_provider.context_length`, `context_length` | `top_provider.max_completion_tokens` | `architecture.input_modalities` |
+| OpenRouter | `context_length`, of `top_provider` first | `top_provider.max_completion_tokens` | as llama.cpp |
 | vLLM, SGLang | `max_model_len` | | |
 | llama.cpp | `meta.n_ctx` (of one slot) | | `architecture.input_modalities` |
 | LM Studio | `loaded_context_length` | | `type` |
@@ -15,7 +15,7 @@
 | Together, Fireworks, Kimi | `context_length` | | |
 
 OpenAI's own listing has ids alone.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ def _extract(text: str, limit: int, focus: str) -> str:
     """What lede takes for the sentences that say most, about half of the limit at four characters a token."""
     if not text.strip():
         return ""
-    from lede import summarize  # type: ignore[import-untyped]  # here, so that importing this costs nothing
+    from lede import summarize  # here, so that importing this costs nothing
 
     hints = [word for word in normal(focus).split() if len(word) > 3] or None
     return str(summarize(text, max(200, limit * 2), hints=hints).summary)

@@ -22,8 +22,8 @@ def tail_of(layout: Layout, tokens: int) -> object:
 
 
 def choose(layout: Layout, kind: str, keep: int = 2, tokens: int = 1, room: Room = ROOMY) -> tuple[Part, ...]:
-    demand = Demand(kind, 900)  # type: ignore[arg-type]
-    return plan.choose(layout, demand, keep, room, tail_of(layout, tokens))  # type: ignore[arg-type]
+    demand = Demand(kind, 900)
+    return plan.choose(layout, demand, keep, room, tail_of(layout, tokens))
 
 
 @pytest.mark.parametrize(
@@ -63,13 +63,13 @@ def test_a_turn_that_is_too_large_alone_folds_with_its_earlier_steps() -> None:
     ],
 )
 def test_as_many_steps_stay_as_fit_up_to_four(budget: int, floor: int, cut: int) -> None:
-    assert plan.step_cut(LONG, floor, budget, tail_of(LONG, 10)) == cut  # type: ignore[arg-type]
+    assert plan.step_cut(LONG, floor, budget, tail_of(LONG, 10)) == cut
 
 
 @pytest.mark.parametrize(("steps", "held", "floor"), [((), 0, 0), ((20,), 0, 1), ((20,), 1, 0), ((20, 26), 2, 0)])
 def test_no_step_folds_when_all_of_them_must_stay(steps: tuple[int, ...], held: int, floor: int) -> None:
     layout = Layout(0, 30, (30,), steps, 1, 1, held, 30)
-    assert plan.step_cut(layout, floor, 0, tail_of(layout, 1)) is None  # type: ignore[arg-type]
+    assert plan.step_cut(layout, floor, 0, tail_of(layout, 1)) is None
 
 
 def test_after_a_refusal_the_turn_alone_is_kept_only_below_the_aim() -> None:

@@ -70,7 +70,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not self.path.endswith("chat/completions"):
             self._send(404, "application/json", "{}")
             return
-        provider: Provider = self.server.provider  # type: ignore[attr-defined]
+        provider: Provider = self.server.provider
         status, text = provider.answer(body)
         self._send(status, "text/event-stream" if status == 200 else "application/json", text)
 
@@ -87,7 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
 def serving(provider: Provider) -> Iterator[Provider]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
-    server.provider = provider  # type: ignore[attr-defined]
+    server.provider = provider
     provider.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()

@@ -26,7 +26,7 @@ Tree = Callable[[Session], list[dict[str, Any]]]
 def grown(session: Session, turns: Turns) -> Session:
     """A session whose older rows are in several nodes."""
     turns(session, 90)
-    assert isinstance(session.prepare(WINDOW).attempted.outcome, Applied)  # type: ignore[union-attr]
+    assert isinstance(session.prepare(WINDOW).attempted.outcome, Applied)
     turns(session, 2)
     return session
 
@@ -54,11 +54,11 @@ def test_rolling_reads_nodes_and_the_unsummarized_tail(grown: Session, host: Hos
         decoded.extend(range(after + 1, upto + 1))
         return original(self, after, upto)
 
-    StoredHistory._page = page  # type: ignore[method-assign]
+    StoredHistory._page = page
     try:
         prepared = host.session(grown.id).prepare(WINDOW)
     finally:
-        StoredHistory._page = original  # type: ignore[method-assign]
+        StoredHistory._page = original
     assert [section.kind for section in prepared.projection.sections] == ["fold"] * len(in_view) + ["tail"]
     assert shown_rows(prepared) == list(range(covered + 1, grown.newest_seq() + 1))
     assert min(decoded) == covered + 1, "covered rows are not expanded"
@@ -88,7 +88,7 @@ def test_back_under_lcm_its_nodes_serve_and_rollings_summary_is_never_summarized
     host.choose("rolling", True, grown.id)
     summarizer.reply = lambda prompt: "ROLLING-WROTE-THIS about the work so far"
     turns(grown, 30)
-    assert isinstance(grown.prepare(WINDOW).attempted.outcome, Applied)  # type: ignore[union-attr]
+    assert isinstance(grown.prepare(WINDOW).attempted.outcome, Applied)
     assert "ROLLING-WROTE-THIS" in words(grown.prepare(WINDOW))
     assert tree(grown) == before, "nobody but lcm changes its tree"
     host.choose("lcm", True, grown.id)
@@ -96,7 +96,7 @@ def test_back_under_lcm_its_nodes_serve_and_rollings_summary_is_never_summarized
     calls = len(summarizer.prompts)
     turns(grown, 30)
     prepared = grown.prepare(WINDOW)
-    assert isinstance(prepared.attempted.outcome, Applied)  # type: ignore[union-attr]
+    assert isinstance(prepared.attempted.outcome, Applied)
     assert "ROLLING-WROTE-THIS" not in words(prepared)
     assert not any("ROLLING-WROTE-THIS" in prompt.user() for prompt in summarizer.prompts[calls:])
     after = {node["id"]: node for node in tree(grown)}
@@ -178,7 +178,7 @@ def test_a_fork_whose_last_unit_is_covered_shows_that_unit_as_it_is(host: Host, 
             branch.user("and now?")
             turns(branch, 60)
             prepared = branch.prepare(WINDOW)
-            assert isinstance(prepared.attempted.outcome, Applied), (at, strategy)  # type: ignore[union-attr]
+            assert isinstance(prepared.attempted.outcome, Applied), (at, strategy)
 
 
 @st.composite

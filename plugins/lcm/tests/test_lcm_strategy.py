@@ -320,7 +320,7 @@ def test_a_newest_unit_beyond_the_window_is_reported_and_nothing_is_discarded(se
     assert observation.status == "limited"
     assert "the newest turn takes" in observation.source
     assert f"the window holds {WINDOW:,}" in observation.source
-    shown = nodes(prepared)[-1].covers.upto if nodes(prepared) else 0  # type: ignore[union-attr]
+    shown = nodes(prepared)[-1].covers.upto if nodes(prepared) else 0
     assert (tail(prepared).range.after, tail(prepared).range.upto) == (shown, 13)
     assert session.context()["compaction"]["status"] == "limited"
 
@@ -437,11 +437,11 @@ def test_a_prepared_request_decodes_what_it_shows_and_nothing_behind_it(
         decoded.extend(range(after + 1, upto + 1))
         return original(self, after, upto)
 
-    StoredHistory._page = page  # type: ignore[method-assign]
+    StoredHistory._page = page
     try:
         prepared = again.prepare(WINDOW)
     finally:
-        StoredHistory._page = original  # type: ignore[method-assign]
+        StoredHistory._page = original
     assert min(decoded) == tail(prepared).range.after + 1
 
 

@@ -18,7 +18,10 @@ from refold_lcm_memory.tools import CHARACTERS, LISTED, NEEDLE
 Ask = Callable[..., dict[str, Any]]
 Plant = Callable[..., dict[str, int]]
 
-PNG = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="  # noqa: E501
+PNG = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
+    "AAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+)
 
 
 def pages(ask: Ask, session: Session, tool: str, most: int = 10_000, **arguments: object) -> Iterator[dict[str, Any]]:

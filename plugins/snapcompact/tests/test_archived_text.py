@@ -13,7 +13,7 @@ from refold_snapcompact.entries import PART_CHARACTERS, entry, packed, shown
 
 
 def row(kind: str, text: str = "", seq: int = 7, **more: object) -> Row:
-    return Row(SourceRef("s", seq), kind, 1, 1, text=text, **more)  # type: ignore[arg-type]
+    return Row(SourceRef("s", seq), kind, 1, 1, text=text, **more)
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def test_the_tail_leaves_room_for_pages_below_the_trigger(
     kind: str, window: int | None, history: int, fixed: int, limit: int | None
 ) -> None:
     settings = SnapcompactSettings()
-    demand = Demand(kind, fixed + history, limit)  # type: ignore[arg-type]
+    demand = Demand(kind, fixed + history, limit)
     tail = tail_budget(demand, Window(window, "test"), settings, history, fixed)
     bound = fixed + history if window is None else window
     assert 0 <= tail <= bound * settings.tail_percent // 100

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from refold.testing import StrategyConformance
 
 
@@ -10,5 +12,5 @@ class TestWindow(StrategyConformance):
     with_extensions = ("window-memory",)
     lossy = True
     examples = 20
-    settings = {"clearAtLeastTokens": 40, "keepResults": 1}  # noqa: RUF012
+    settings: ClassVar[dict[str, int]] = {"clearAtLeastTokens": 40, "keepResults": 1}
     other_settings = ({"softPercent": 60, "targetPercent": 30, "strikes": 1}, {"contextWindowTokens": 900})

@@ -34,7 +34,7 @@ def test_older_reads_are_cleared_first_and_no_model_is_called(kit: Kit, session:
     before = session.rows()
     prepared = session.prepare(WINDOW)
     assert outcome(prepared) == Applied(
-        covers=outcome(prepared).covers,  # type: ignore[union-attr]
+        covers=outcome(prepared).covers,
         kind="microcompact",
     )
     assert kit.curator.calls == 0
@@ -62,7 +62,7 @@ def test_actions_are_cleared_too_when_reads_do_not_suffice_and_leave_receipts(ki
         act(session, n, "Bash", {"command": f"make part{n}"}, words(800))
     session.user("and now?")
     prepared = session.prepare(WINDOW)
-    assert outcome(prepared).kind == "collapse"  # type: ignore[union-attr]
+    assert outcome(prepared).kind == "collapse"
     assert results(prepared)[0].startswith("[cleared: Grep p ·")
     assert results(prepared)[1].startswith("[receipt: Bash make part1 · ok · ")
     assert "running it again repeats its effect" in results(prepared)[1]
@@ -74,7 +74,7 @@ def test_a_summary_replaces_an_older_prefix_when_clearing_does_not_suffice(kit: 
         chat(session, n, 520)
     session.user("and now?")
     prepared = session.prepare(WINDOW)
-    assert outcome(prepared).kind == "summary"  # type: ignore[union-attr]
+    assert outcome(prepared).kind == "summary"
     assert kinds(prepared) == ["summary", "tail"]
     assert kit.curator.calls == 1
     assert "question 0" in kit.curator.read[0]
@@ -95,7 +95,7 @@ def test_a_summary_is_made_shorter_when_the_window_shrinks_and_only_the_newest_t
     assert [record["last_seq"] for record in records(session)] == [10]
     kit.curator.answers = [Reply("what counts, in short", "end", "curator")]
     prepared = session.prepare(4_000)
-    assert outcome(prepared).kind == "summary"  # type: ignore[union-attr]
+    assert outcome(prepared).kind == "summary"
     assert "what counts, in short" in texts(prepared)
     assert "goal: question 0" in texts(prepared)
     assert prepared.size.tokens < 2_400
@@ -144,7 +144,7 @@ def test_a_result_that_the_model_has_not_seen_is_never_cleared(session: Session)
     assert not any(text.startswith("[cleared") for text in results(prepared))
     session.assistant("I see")
     session.user("go on")
-    assert outcome(session.prepare(WINDOW)).kind == "microcompact"  # type: ignore[union-attr]
+    assert outcome(session.prepare(WINDOW)).kind == "microcompact"
 
 
 def test_errors_and_tiny_results_and_unknown_tools_stay(session: Session) -> None:
@@ -171,7 +171,7 @@ def test_no_cut_passes_a_child_that_has_not_joined(kit: Kit, session: Session) -
     )
     assert kit.curator.calls == 0
     event(session, "joined", "child-1")
-    assert outcome(session.compact(WINDOW)).kind == "summary"  # type: ignore[union-attr]
+    assert outcome(session.compact(WINDOW)).kind == "summary"
 
 
 def test_a_cut_stops_at_the_oldest_open_child(session: Session) -> None:
@@ -259,7 +259,7 @@ def test_when_the_curator_fails_the_cheaper_rung_that_saves_something_is_taken(k
     session.user("and now?")
     kit.curator.answers = [SummaryFailed("the provider failed; nothing was changed")]
     prepared = session.prepare(WINDOW)
-    assert outcome(prepared).kind == "microcompact"  # type: ignore[union-attr]
+    assert outcome(prepared).kind == "microcompact"
     assert "no rung reaches" in records(session)[0]["reason"]
 
 
@@ -344,7 +344,7 @@ def test_eight_turns_that_refill_the_window_end_in_one_suspended_notice_and_no_t
     assert len(notices) == 1
     assert "until a request stays below 4,800 tokens" in notices[0]
     blocked = [outcome(prepared) for prepared in asked if isinstance(outcome(prepared), Blocked)]
-    assert [each.code for each in blocked] == ["suspended"]  # type: ignore[union-attr]
+    assert [each.code for each in blocked] == ["suspended"]
     assert asked[-1].projection.observation.status == "suspended"
     assert [record["kind"] for record in records(session)].count("summary") == 2
     assert asked[-1].size.tokens <= WINDOW
@@ -367,7 +367,7 @@ def test_a_refusal_while_suspended_drops_and_asks_no_curator(kit: Kit, session: 
     turns_that_refill(session, 3)
     session.user("go on")
     prepared = refuse(session, WINDOW, 5_000)
-    assert outcome(prepared).kind == "drop"  # type: ignore[union-attr]
+    assert outcome(prepared).kind == "drop"
     assert kit.curator.calls == 2
 
 
@@ -408,7 +408,7 @@ def test_a_manual_compaction_ignores_the_suspension(kit: Kit, session: Session) 
     chat(session, 100, 2_000)
     turns_that_refill(session, 3)
     calls = kit.curator.calls
-    assert outcome(session.compact(WINDOW)).kind == "summary"  # type: ignore[union-attr]
+    assert outcome(session.compact(WINDOW)).kind == "summary"
     assert kit.curator.calls == calls + 1
 
 
@@ -487,7 +487,7 @@ def test_its_summary_is_a_fold_for_other_strategies_and_undone_ones_are_not(kit:
     kit.host.choose("rolling", True, session.id)
     prepared = session.prepare(200_000)
     assert kinds(prepared) == ["fold", "tail"]
-    assert prepared.projection.sections[0].covers.upto == summarized  # type: ignore[union-attr]
+    assert prepared.projection.sections[0].covers.upto == summarized
     assert [fold.owner for fold in session.stored_folds()] == ["window"]
     session.run("window undo", {})
     assert kinds(session.prepare(200_000)) == ["tail"]

@@ -98,7 +98,7 @@ class DropsThePrompt(Honest):
 
 class WritesInProject(Honest):
     def project(self, context: Context) -> Projection:
-        file = context.view.reader._connection.filename  # type: ignore[attr-defined]
+        file = context.view.reader._connection.filename
         with apsw.Connection(file) as own:
             own.execute(f"INSERT OR REPLACE INTO {self.table} VALUES(?, 'seen', 0, 1)", (context.session,))
         return super().project(context)

@@ -53,8 +53,7 @@ class Wish:
 
     `window` is tokens and goes before every other source; `protocol` is the wire format to prepare for; `summarizer`
     names a model and `reasoning` its level; `instructions` tell a summarizer what to keep. `beside` are messages that
-    stand behind the history in this request alone. `elided` and
-    `refused_in_turn` come from a refusal.
+    stand behind the history in this request alone. `elided` and `refused_in_turn` come from a refusal.
     """
 
     window: int | None = None

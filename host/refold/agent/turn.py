@@ -162,8 +162,8 @@ class Turn:
             except (ProviderError, Overflow) as error:
                 self.emit(events.Noticed(f"the answer was cut off, and its rest did not come: {error}"))
                 mark = f"\n{BROKEN}" if isinstance(error, ProviderError) and error.streamed else ""
-                if self._latest is not None:  # rows may have been folded since; then the first count is out of date
-                    prepared, answer = self._latest, evolve(answer, usage=Usage())
+                # Rows may have been folded since; then what was counted of the first part is out of date.
+                prepared, answer = self._latest or prepared, evolve(answer, usage=Usage())
                 break
             answer = rest if prepared.request.model.protocol == "openai-chat" else evolve(rest, replays=())
         return prepared, evolve(answer, text=self._said() + mark)

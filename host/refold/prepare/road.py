@@ -8,22 +8,21 @@ from typing import Literal
 
 from attrs import evolve
 
-from refold.prepare import head, snapshot
+from refold.prepare import head, limits, snapshot
 from refold.prepare.capture import capture
 from refold.prepare.compacting import attempt
 from refold.prepare.context import BoundContext
-from refold.prepare.draw import Drawn, draw, judge, sent_history
+from refold.prepare.draw import Drawn, draw, judge
 from refold.prepare.listen import listen
-from refold.prepare.measure import message_tokens
 from refold.prepare.overflow import Figures, elide_oldest, recovery_limit
 from refold.prepare.request import Ask, Attempted, Check, Desk, Prepared, Recovered
 from refold.registry.answers import checked_all
 from refold.registry.contributions import Extension
 from refold.transcript import sessions, state
 from refold.values.errors import Busy, CompactionFailed, Vetoed
-from refold.values.inputs import Fact, Rows, Section
+from refold.values.inputs import Fact
 from refold.values.outcome import Applied, Blocked, Demand
-from refold.values.rows import RowRange, SourceRef
+from refold.values.rows import SourceRef
 
 
 def prepare(desk: Desk, ask: Ask, *, resting: bool = False) -> Prepared:
@@ -49,7 +48,7 @@ def prepare(desk: Desk, ask: Ask, *, resting: bool = False) -> Prepared:
                 desk.notices.append(f"compaction: {attempted.outcome.note}")
         still = _judge(desk, ask, drawn)
         if still.due:
-            desk.notices.append(_unrelieved(drawn, attempted))
+            desk.notices.append(limits.unrelieved(drawn, attempted))
         return _fitted(desk, ask, drawn, attempted, rests=still.due)
 
 
@@ -135,65 +134,6 @@ def _automatic(desk: Desk, drawn: Drawn, demand: Demand) -> Attempted | None:
         return None
 
 
-def _unrelieved(drawn: Drawn, attempted: Attempted | None) -> str:
-    """Why the request is still due, with the numbers that say where its tokens are."""
-    view = drawn.view
-    folded = sum(view.sizing.section(section) for section in drawn.projection.sections if section.kind != "tail")
-    if attempted is None:
-        why = "it failed"
-    elif isinstance(attempted.outcome, Applied):
-        why = f"folding was not enough (what stands for older rows takes {folded:,})"
-    else:
-        why = attempted.outcome.reason
-    return (
-        f"the request is {drawn.size.tokens:,} tokens and stays due for compaction: {why}. Fixed parts take "
-        f"{view.sizing.fixed - _beside(drawn):,}, the newest turn {_newest(drawn):,}; automatic compaction rests until"
-        " the next turn"
-    )
-
-
-def _newest(drawn: Drawn) -> int:
-    """Tokens of the newest turn as it is sent: its rows on view, as the strategy and the reducers left them, and the
-    answer so far."""
-    prompt, session = drawn.view.history.prompt(), drawn.view.session
-    opened = prompt.seq - 1 if prompt else 0
-    sizing = evolve(drawn.view.sizing, history=sent_history(drawn))
-    size = _beside(drawn)
-    for part in (part for section in drawn.bound.sections for part in section.inputs if isinstance(part, Rows)):
-        rows = RowRange(session, max(opened, part.range.after), max(opened, part.range.upto))
-        elide = {seq: text for seq, text in part.elide.items() if seq in rows}
-        size += sizing.section(Section("newest", "", "tail", (Rows(rows, elide),)))
-    return size
-
-
-def _beside(drawn: Drawn) -> int:
-    """Tokens of what stands behind the history in this request alone; they are among the fixed ones."""
-    return sum(message_tokens(message, drawn.view.sizing.sizer) for message in drawn.beside)
-
-
-def _told_its_limit(drawn: Drawn) -> Drawn:
-    """What was drawn, and said to be limited while no folding of older turns could make it fit.
-
-    Only here it is known what is sent: reducers come after `project`, and some rows become no message.
-    """
-    fixed, window, said = (
-        drawn.view.sizing.fixed - _beside(drawn),
-        drawn.view.window.tokens,
-        drawn.projection.observation,
-    )
-    if window is None or drawn.size.tokens <= window or said.status not in ("whole", "compacted"):
-        return drawn
-    newest = _newest(drawn)
-    if fixed + newest <= window:
-        return drawn
-    if fixed >= window:
-        why = f"system prompt, context and tools take {fixed:,} tokens"
-    else:
-        why = f"the newest turn takes {newest:,} tokens{f' beside {fixed:,} of fixed parts' if fixed else ''}"
-    observation = evolve(said, status="limited", source=f"{why}, the window holds {window:,}")
-    return evolve(drawn, projection=evolve(drawn.projection, observation=observation))
-
-
 def _finish(
     desk: Desk,
     ask: Ask,
@@ -210,7 +150,7 @@ def _finish(
             f"the request is {drawn.size.tokens:,} tokens and does not fit the window of {view.window.tokens:,}"
             f" ({view.window.source})"
         )
-    drawn = _told_its_limit(drawn)
+    drawn = limits.told(drawn)
     applied = attempted is not None and isinstance(attempted.outcome, Applied)
     stored = state.snapshot(view.reader, view.session)
     taken = capture(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from refold import Host, Refused, Row, Session, SourceRef
+from refold import Call, Host, Refused, Row, Session, SourceRef
 from refold.transcript.append import append
 from refold.values.rows import Replay
 
@@ -63,6 +63,37 @@ def test_a_long_history_behind_a_short_turn_is_no_limit(home: Path, configure: C
         session = host.new()
         talk(session, 20)
         assert session.prepare(WINDOW).projection.observation.status == "whole"
+
+
+def test_rows_that_are_never_sent_make_no_newest_turn_too_large(home: Path, configure: Configure, talk: Talk) -> None:
+    """The request is too large by its older turns, which could be folded."""
+    configure(compaction={"auto": False})
+    with Host(home) as host:
+        session = host.new()
+        talk(session, 20)
+        session.user("go")
+        with host.database.write() as writer:
+            opaque = Row(SourceRef("", 0), "replay", 0, 0, replay=Replay("another provider", "opaque " * 20_000))
+            append(writer, session.id, [opaque])
+        prepared = session.prepare(WINDOW)
+        assert prepared.size.tokens > WINDOW
+        assert prepared.projection.observation.status == "whole"
+
+
+def test_results_that_reducers_shorten_make_no_newest_turn_too_large(
+    home: Path, configure: Configure, install: Install, talk: Talk
+) -> None:
+    install("tidy", READER)
+    configure(compaction={"auto": False})
+    with Host(home) as host:
+        session = host.new()
+        talk(session, 40)
+        session.user("go")
+        session.assistant("", [Call("c", "read", {})])
+        session.results({"c": "line of a file\n" * 4_000})
+        prepared = session.prepare(WINDOW)
+        assert prepared.size.tokens > WINDOW
+        assert prepared.projection.observation.status == "whole"
 
 
 def test_what_reducers_take_off_the_newest_turn_is_no_limit(home: Path, install: Install, talk: Talk) -> None:

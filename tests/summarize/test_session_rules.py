@@ -191,3 +191,10 @@ def test_a_model_may_replace_a_line_only_with_a_users_words() -> None:
         Item("rule", "plots in teal from here on"),
     )
     assert amended(reply, standing, "something else").standing == standing
+
+
+def test_an_order_outlasts_remarks_when_there_is_no_room_for_all() -> None:
+    order = Item("note", "Untangle the tariff tables of the two shops")
+    remarks = [Item("note", f"the shop of town {n} looks odd to most of us there") for n in range(30)]
+    assert order in fitted(unique([order, *remarks]), 200).items
+    assert len(fitted(unique([order, *remarks]), 200).items) < 10

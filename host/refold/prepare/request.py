@@ -27,8 +27,8 @@ class Ask:
     `override` is the window of this one request, before every other source (tokens); `windows` are further sources
     in the order of their authority; `refused` caps them all. `reserve` is kept free for the reply (tokens), `beside`
     are messages that stand behind the history in this request alone. `system` is the host app's system prompt; None: it
-    has none to offer, and what was sent before stays. `learnt_percent` corrects the local estimate for this provider and
-    model, `booked` is its name in the record of requests. After a refusal, `refused_in_turn` is true until the turn
+    has none to offer, and what was sent before stays. `learnt_percent` corrects the local estimate for this provider
+    and model, `booked` is its name in the record of requests. After a refusal, `refused_in_turn` is true until the turn
     ends, and `elided` are the results (seq to text) that the host itself shows as one line.
     """
 

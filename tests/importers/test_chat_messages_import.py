@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from refold.importers.anthropic_messages import IMPORTER as ANTHROPIC
-from refold.importers.openai_chat import IMPORTER as OPENAI
+from refold.importers.messages.anthropic_messages import IMPORTER as ANTHROPIC
+from refold.importers.messages.openai_chat import IMPORTER as OPENAI
 
 PICTURE = "data:image/png;base64,QQ=="
 

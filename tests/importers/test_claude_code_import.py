@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from refold.importers.claude_code import IMPORTER
+from refold.importers.agents.claude_code import IMPORTER
 
 PNG = "iVBORw0KGgo="
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from refold.importers.codex import IMPORTER
+from refold.importers.agents.codex import IMPORTER
 
 SHOT = {"type": "input_image", "image_url": "data:image/png;base64,QQ=="}
 META = {"type": "session_meta", "payload": {"id": "s", "instructions": "Be kind."}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from refold.importers.gemini_cli import IMPORTER
+from refold.importers.agents.gemini_cli import IMPORTER
 
 META = {"sessionId": "s", "projectHash": "h", "startTime": "t", "kind": "main"}
 

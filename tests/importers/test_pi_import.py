@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from refold.importers.pi import IMPORTER
+from refold.importers.agents.pi import IMPORTER
 
 OLD = {"type": "session", "id": "s", "timestamp": "t", "cwd": "/x", "provider": "p", "modelId": "m"}
 SHOT = {"type": "image", "data": "QQ==", "mimeType": "image/png"}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from refold.importers import anthropic_messages, claude_code, codex, gemini_cli, openai_chat, pi, refold_export
+from refold.importers import refold_export
+from refold.importers.agents import claude_code, codex, gemini_cli, pi
+from refold.importers.messages import anthropic_messages, openai_chat
 from refold.values.errors import Refused
 from refold.values.tools import Importer
 

@@ -9,9 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from refold.importers.anthropic_blocks import Said, blocks, is_content, read_assistant, read_user, role_of, system_text
 from refold.importers.documents import first_message, members
 from refold.importers.lines import Unreadable, as_map, as_text, as_word
+from refold.importers.messages.anthropic_blocks import (
+    Said,
+    blocks,
+    is_content,
+    read_assistant,
+    read_user,
+    role_of,
+    system_text,
+)
 from refold.importers.steps import Steps
 from refold.values.rows import Row
 from refold.values.tools import Importer

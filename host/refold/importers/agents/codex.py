@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-from refold.importers import codex_items as codex
+from refold.importers.agents import codex_items as codex
 from refold.importers.lines import Unreadable, as_list, as_map, as_name, as_text, as_word, first_records, records
 from refold.importers.steps import Steps, picture_from_url, replay
 from refold.values.rows import Row

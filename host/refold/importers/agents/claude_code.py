@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-from refold.importers import claude_records as claude
-from refold.importers.anthropic_blocks import Said, read_assistant, read_user
+from refold.importers.agents import claude_records as claude
+from refold.importers.agents.claude_links import Links
 from refold.importers.branches import MAIN
-from refold.importers.claude_links import Links
 from refold.importers.lines import Unreadable, as_map, as_name, as_text, as_word, first_records, records
+from refold.importers.messages.anthropic_blocks import Said, read_assistant, read_user
 from refold.importers.steps import Steps
 from refold.values.rows import Row
 from refold.values.tools import Importer

@@ -10,8 +10,8 @@ from array import array
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
+from refold.importers.agents.claude_records import Role, role_of
 from refold.importers.branches import MAIN, Tree
-from refold.importers.claude_records import Role, role_of
 from refold.importers.lines import as_map, as_name, as_text, json_text, records
 
 _FOLLOWS: set[Role] = {"prompt", "answer"}

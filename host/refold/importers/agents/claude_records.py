@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from refold.importers.anthropic_blocks import blocks, is_content
 from refold.importers.lines import as_list, as_map, as_text, as_word, between
+from refold.importers.messages.anthropic_blocks import blocks, is_content
 
 Role = Literal[
     "prompt",  # words of the user that open a turn

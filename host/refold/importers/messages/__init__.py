@@ -1,0 +1,1 @@
+"""Message lists as providers and libraries write them, one importer each."""

@@ -102,6 +102,6 @@ def test_a_flat_bill_keeps_the_large_page() -> None:
     assert affordable(shapes.GEMINI, 2_000, Sizer(model("gemini-3-pro")).image) == shapes.GEMINI
 
 
-@pytest.mark.parametrize("shape", set(MODELS.values()), ids=lambda shape: shape.name)
+@pytest.mark.parametrize("shape", dict.fromkeys(MODELS.values()), ids=lambda shape: shape.name)
 def test_a_shape_is_read_back_from_its_name(shape: Shape) -> None:
     assert parse(shape.name) == shape

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from refold import Call, Host, Row, SourceRef
 from refold.cli.main import run
 from refold.cli.visible import visible, visible_lines
+from refold.providers.protocols import PROTOCOLS
 
 from .pseudo_terminal import on_terminal
 
@@ -121,3 +122,57 @@ def test_a_terminal_of_80_columns_is_kept_and_no_color_is_respected(in_talk, env
     assert max(map(len, lines)) <= 80
     assert ("\x1b[1;36m" in text) == (not environment)
     assert harmless(_OURS.sub("", text).replace("\r", ""))
+
+
+RAW = [
+    ["export", "evil"],
+    ["export", "evil", "--folds"],
+    ["export", "evil", "--json"],
+    *(["prepare", "evil", "--protocol", protocol] for protocol in PROTOCOLS),
+]
+
+
+def of_a_terminal(shown: bytes) -> str:
+    """What was drawn, without our own colours and the cursor movements of a progress bar."""
+    return re.sub(r"\x1b\[[0-9;?]*[mKAhl]", "", shown.decode()).replace("\r", "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a pseudo terminal of POSIX")
+@pytest.mark.parametrize("words", RAW, ids=" ".join)
+def test_raw_json_is_exact_in_a_pipe_and_cannot_act_on_a_terminal(evil: Path, refold, words: list[str]) -> None:
+    piped = refold(*words)
+    process, shown = on_terminal(lambda end: refold.start(*words, stdin=end, stdout=end, stderr=end))
+    assert (process.wait(30), piped.code) == (0, 0)
+    assert "\x9b31m\u202e" in piped.out
+    drawn = of_a_terminal(shown)
+    assert harmless(drawn)
+    assert _documents(drawn) == _documents(piped.out)
+
+
+def _documents(text: str) -> list[object]:
+    return [json.loads(line) for line in text.strip().split("\n")]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a pseudo terminal of POSIX")
+def test_a_file_name_cannot_act_on_a_terminal_through_the_progress_bar(refold, tmp_path: Path) -> None:
+    file = tmp_path / "\x1b]0;owned\x07\x9b31m\u202e.json"
+    file.write_text(json.dumps([{"role": "user", "content": f"{n} " * 400} for n in range(2000)]))
+    refold.environment["TERM"] = "xterm"
+    process, shown = on_terminal(lambda end: refold.start("import", file, stdin=end, stdout=end, stderr=end))
+    assert process.wait(30) == 0
+    assert "importing \\x1b]0;owned" in shown.decode()
+    assert harmless(of_a_terminal(shown))
+
+
+def test_a_trace_for_authors_shows_no_control_character(
+    evil: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*words: object) -> None:
+        raise ValueError(EVIL)
+
+    monkeypatch.setenv("REFOLD_TRACE", "1")
+    monkeypatch.setattr(Host, "sessions", fails)
+    assert run(["sessions"]) == 1
+    err = capfd.readouterr().err
+    assert "Traceback" in err
+    assert harmless(err)

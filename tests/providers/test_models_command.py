@@ -8,6 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from .asking import KEY
+
 FILE = {
     "providers": {"local": {"protocol": "openai-chat", "baseUrl": ""}},
     "models": {"local/small": {"window": 8192, "maxOutput": 1024, "inputs": ["text"], "imageLimits": {"maxImages": 2}}},
@@ -65,3 +69,16 @@ def test_models_names_the_faults_of_the_file_and_lists_the_rest(tmp_path: Path, 
 def test_models_without_a_file_says_where_it_belongs(tmp_path: Path) -> None:
     assert json.loads(_models(tmp_path, "--json").stdout) == {"models": []}
     assert "models.json" in _models(tmp_path).stderr
+
+
+def test_a_listing_that_quotes_the_key_is_stored_and_shown_without_it(
+    tmp_path: Path, provider: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ECHOED_KEY", KEY)
+    provider.plays(provider.says({"data": [{"id": f"m-{KEY}", "max_model_len": 4096}]}))
+    local = {"protocol": "openai-chat", "baseUrl": provider.url, "keyEnv": "ECHOED_KEY"}
+    (tmp_path / "models.json").write_text(json.dumps({"providers": {"local": local}}))
+    done = _models(tmp_path, "--json")
+    assert [each["id"] for each in json.loads(done.stdout)["models"]] == ["local/m-[key]"]
+    assert KEY not in done.stdout + done.stderr
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY in path.read_text()]

@@ -13,7 +13,7 @@ import click
 from attrs import frozen
 
 from refold.cli.output import print_json
-from refold.cli.visible import visible
+from refold.cli.visible import visible, visible_lines
 from refold.values.errors import RefoldError
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
@@ -65,7 +65,7 @@ def tell(error: BaseException, as_json: bool) -> int:
     """Says the error on standard error, and with `as_json` on standard output too; returns the exit code."""
     said = failure(error)
     if said.code == "internal" and os.environ.get("REFOLD_TRACE"):
-        traceback.print_exception(error, file=sys.stderr)
+        sys.stderr.write(visible_lines("".join(traceback.format_exception(error))))
     sys.stderr.write(f"refold: error: {visible(said.message)}\n")
     if as_json:
         print_json(said.document())

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from refold.cli.visible import visible
+
 
 def _unwatched(done: int, total: int | None) -> None:
     """Nobody watches."""
@@ -24,5 +26,5 @@ def progress_bar(what: str, *, in_bytes: bool) -> Iterator[Callable[[int, int | 
     amount = DownloadColumn() if in_bytes else MofNCompleteColumn()
     console = Console(stderr=True, highlight=False)
     with Progress(*columns, amount, TimeRemainingColumn(), console=console, transient=True) as progress:
-        task = progress.add_task(what, total=None)
+        task = progress.add_task(visible(what), total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -11,7 +11,7 @@ import click
 from refold.agent.host import Host
 from refold.agent.session import Session
 from refold.cli.options import every_command, newest_session, window_option
-from refold.cli.output import notes, print_bytes, print_json
+from refold.cli.output import notes, print_json, print_json_bytes
 from refold.prepare import inspector
 from refold.prepare.request import Prepared
 from refold.providers.protocols import PROTOCOLS, codec
@@ -45,7 +45,7 @@ def prepare_command(
         if as_json:
             print_json(_document(found, prepared))
         elif protocol is not None:
-            print_bytes([json_bytes(codec(protocol).encode(prepared.request, found.image_bytes)), b"\n"])
+            print_json_bytes([json_bytes(codec(protocol).encode(prepared.request, found.image_bytes)), b"\n"])
         else:
             draw_context(found.id, found.context())
 

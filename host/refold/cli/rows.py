@@ -12,7 +12,7 @@ from attrs import frozen
 from refold.agent.host import Host
 from refold.cli.folds import fold_documents
 from refold.cli.options import after_option, every_command, limit_option, named_session, newest_session
-from refold.cli.output import print_bytes, print_json
+from refold.cli.output import print_json, print_json_bytes
 from refold.cli.visible import visible
 from refold.values.contexts import Fold
 from refold.values.json_text import json_bytes
@@ -185,7 +185,7 @@ def export_command(session: str | None, folds: bool, home: Path | None, as_json:
         found = host.session(session)
         stored = found.stored_folds() if folds else []
         lines = _with_folds(found.export(), stored)
-        print_bytes(_as_document(found.id, lines) if as_json else lines)
+        print_json_bytes(_as_document(found.id, lines) if as_json else lines)
 
 
 def _with_folds(lines: Iterable[bytes], folds: Sequence[Fold]) -> Iterator[bytes]:

@@ -9,6 +9,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import urlsplit
 
+from attrs import evolve
+
 from refold.providers import provider as account
 from refold.providers.decoding import Decoder, Unreadable, characters, object_of
 from refold.providers.exchange import Answer, Delta
@@ -18,6 +20,7 @@ from refold.providers.listing import Listed, merged, read_listing
 from refold.providers.pictures import ImageBytes
 from refold.providers.protocols import codec
 from refold.providers.provider import ProviderConfig
+from refold.providers.redaction import answer_without, pieces_without, without
 from refold.providers.routes import ROUTES
 from refold.providers.sse import Events
 from refold.providers.telling import RefusedAtOnce, Telling, stopped
@@ -93,7 +96,8 @@ class Client:
         def once() -> Answer:
             with self._telling():
                 answer = self._exchange("POST", self._address(path), body, cancelled)
-                return self._route.decoder(request.model.owner).whole(answer)
+                answered = self._route.decoder(request.model.owner).whole(answer)
+                return answer_without(account.secret(self.provider), answered)
 
         return self._again(once, cancelled)
 
@@ -124,20 +128,24 @@ class Client:
         """The provider's own listing, asked once. Local servers are also asked what they have loaded."""
         seconds = self._patience.lookup
         with self._telling():
-            listed = read_listing(self._exchange("GET", self._address(self._route.listing), None, None, seconds))
+            listed = self._listed(self._address(self._route.listing), seconds)
         origin = urlsplit(self.provider.base_url)
         if origin.scheme != "http" or any(each.window for each in listed):
             return listed
         for path in ("/api/v0/models", "/api/ps"):  # LM Studio, Ollama
             try:
                 with self._telling():
-                    address = f"http://{origin.netloc}{path}"
-                    loaded = read_listing(self._exchange("GET", address, None, None, seconds))
+                    loaded = self._listed(f"http://{origin.netloc}{path}", seconds)
             except ProviderError:
                 continue
             if any(each.window for each in loaded):
                 return merged(listed, loaded)
         return listed
+
+    def _listed(self, address: str, seconds: float) -> tuple[Listed, ...]:
+        secret = account.secret(self.provider)
+        listed = read_listing(self._exchange("GET", address, None, None, seconds))
+        return tuple(evolve(each, id=without(secret, each.id)) for each in listed)
 
     def _address(self, path: str) -> str:
         return self._route.address(self.provider.base_url, path)
@@ -159,7 +167,8 @@ class Client:
             headers = self._headers("text/event-stream", body)
             with line.request("POST", address, headers, body) as response:
                 self._check(response)
-                for piece in characters(_pieces(line, response, decoder)):
+                pieces = characters(_pieces(line, response, decoder))
+                for piece in pieces_without(account.secret(self.provider), pieces):
                     telling.streamed = True
                     yield piece
 

@@ -15,6 +15,8 @@ from refold.values.json_text import json_bytes
 from refold.values.rows import Call
 
 _MOST = 1 << 53
+# Characters. Whoever tells of it cuts it shorter, and takes the key out before: here it could be cut in two.
+_SHOWN = 4_096
 _HALF = re.compile(r"[\ud800-\udbff]\Z")
 
 
@@ -56,10 +58,10 @@ def object_of(data: str | bytes) -> dict[str, Any]:
     try:
         value = _loads(data)
     except ValueError:
-        shown = data[:120] if isinstance(data, str) else data[:120].decode("utf-8", "replace")
+        shown = data[:_SHOWN] if isinstance(data, str) else data[:_SHOWN].decode("utf-8", "replace")
         raise Unreadable(f"no JSON: {shown}") from None
     if not isinstance(value, dict):
-        raise Unreadable(f"JSON, but no object: {str(value)[:120]}")
+        raise Unreadable(f"JSON, but no object: {str(value)[:_SHOWN]}")
     return value
 
 

@@ -9,8 +9,6 @@ from attrs import frozen
 
 from refold.values.errors import Refused
 
-_SHORTEST = 6  # characters: a shorter one is no secret, and would be found inside other words
-
 
 @frozen
 class ProviderConfig:
@@ -44,10 +42,9 @@ def key(provider: ProviderConfig) -> str | None:
     return found
 
 
-def without_key(provider: ProviderConfig, text: str) -> str:
-    """The text of a provider, which may quote the key that it was sent, without it."""
-    found = _from_environment(provider)
-    return text.replace(found, "[key]") if len(found) >= _SHORTEST else text
+def secret(provider: ProviderConfig) -> str:
+    """What must not be found in anything that the provider says: its key as it stands now; "" without one."""
+    return _from_environment(provider)
 
 
 def owner(provider: ProviderConfig, model: str) -> str:

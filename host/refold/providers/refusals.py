@@ -8,7 +8,7 @@ then the status alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from attrs import frozen
@@ -172,11 +172,14 @@ _TEMPLATE = r"image input is not supported|jinja|chat.template|roles must altern
 _SECONDS = r"(?:try again in|retry(?:delay|_after)\"?:?|retry in) ?\"?([\d.]+) ?(ms|s\b|seconds?)"
 
 
-def classify(status: int, code: str, text: str, headers: Mapping[str, str]) -> Refusal:
+def classify(
+    status: int, code: str, text: str, headers: Mapping[str, str], hide: Callable[[str], str] = str
+) -> Refusal:
     """What a refusal means.
 
     `status` is 0 or 200 for an error inside an answer that had begun; `code` is its typed code if it stood apart from
-    `text`, the body as it came (JSON or plain); `headers` have lower-case names.
+    `text`, the body as it came (JSON or plain); `headers` have lower-case names; `hide` takes out of the provider's
+    words what must not be shown.
 
     >>> refusal = classify(400, "", "prompt is too long: 210000 tokens > 200000 maximum", {})
     >>> refusal.kind, refusal.limit, refusal.requested
@@ -192,7 +195,7 @@ def classify(status: int, code: str, text: str, headers: Mapping[str, str]) -> R
         numbers = refusal_numbers.of_rate(body.text)
     elif kind == "output_cap":
         numbers = refusal_numbers.of_output_cap(body.text)
-    words = one_line(body.words) or one_line(code)
+    words = one_line(hide(body.words)) or one_line(hide(code))
     return Refusal(
         kind,
         numbers.limit,

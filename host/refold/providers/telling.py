@@ -11,6 +11,7 @@ from refold.providers.decoding import CutOff, RefusedInside, Unreadable
 from refold.providers.failures import Cancelled, Interrupted, ProviderError, Unreachable, refused
 from refold.providers.lines import Stopped
 from refold.providers.provider import ProviderConfig
+from refold.providers.redaction import without
 from refold.providers.refusals import Refusal, classify, one_line
 from refold.providers.sse import TooLong
 
@@ -46,11 +47,10 @@ class Telling:
         kept = "the text that came of it is kept" if streamed else "nothing came back"
         match error:
             case RefusedAtOnce():
-                text = account.without_key(self._provider, error.text)
-                return refused(name, classify(error.status, "", text, error.headers), error.status)
+                return refused(name, classify(error.status, "", error.text, error.headers, self._hide), error.status)
             case RefusedInside():
-                text = account.without_key(self._provider, error.text)
-                return refused(name, classify(error.status, error.code, text, {}), error.status, streamed)
+                refusal = classify(error.status, error.code, error.text, {}, self._hide)
+                return refused(name, refusal, error.status, streamed)
             case Stopped():
                 return stopped(name, streamed)
             case CutOff() | httpx.ReadError() | httpx.RemoteProtocolError() | httpx.DecodingError():
@@ -86,7 +86,10 @@ class Telling:
                 return None
 
     def _words(self, error: Exception) -> str:
-        return one_line(account.without_key(self._provider, str(error)) or type(error).__name__)
+        return one_line(self._hide(str(error)) or type(error).__name__)
+
+    def _hide(self, text: str) -> str:
+        return without(account.secret(self._provider), text)
 
 
 def stopped(name: str, streamed: bool = False) -> Cancelled:

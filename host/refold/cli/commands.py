@@ -29,6 +29,7 @@ HOST: dict[str, tuple[str, str]] = {
     "context": ("requests", "Show what the last prepared request was made of."),
     "extensions": ("extensions", "List extensions; switch them on and off."),
     "models": ("models", "List the models that can be asked."),
+    "new-strategy": ("new_extension", "Write the package of a new compaction strategy."),
 }
 """Command to the module that holds it, and its summary."""
 # fmt: on
@@ -51,7 +52,7 @@ class Commands(click.Group):
         if cmd_name not in HOST:
             return None
         module = import_module(f"refold.cli.{HOST[cmd_name][0]}")
-        command: click.Command = getattr(module, f"{cmd_name}_command")
+        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         return command
 
     def resolve_command(

@@ -11,6 +11,7 @@ HOST_SECTIONS = frozenset({"enabled", "compaction"})
 HOST_COMMANDS = frozenset({
     "import", "new", "sessions", "show", "search", "tree", "fork", "delete", "compact", "prepare",
     "context", "extensions", "models", "send", "export", "chat", "tail", "demo",
+    "new-strategy", "new-extension",
 })
 # fmt: on
 """First words of the host's own commands."""

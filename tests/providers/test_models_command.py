@@ -36,24 +36,25 @@ def test_models_lists_what_the_file_and_the_provider_say(tmp_path: Path, provide
     done = _models(tmp_path, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     nothing = {"max_output": None, "inputs": None, "image_limits": None}
-    assert json.loads(done.stdout) == {
-        "models": [
-            {"id": "local/large", "window": 32768, "window_source": "listing", **nothing},
-            {"id": "local/odd", "window": None, "window_source": None, **nothing},
-            {
-                "id": "local/small",
-                "window": 8192,
-                "window_source": "models.json",
-                "max_output": 1024,
-                "inputs": ["text"],
-                "image_limits": {"max_edge": None, "max_images": 2},
-            },
-        ]
-    }
+    shown = json.loads(done.stdout)
+    assert set(shown) == {"models", "catalog"}
+    assert shown["models"] == [
+        {"id": "local/large", "window": 32768, "window_source": "listing", **nothing},
+        {"id": "local/odd", "window": None, "window_source": None, **nothing},
+        {
+            "id": "local/small",
+            "window": 8192,
+            "window_source": "models.json",
+            "max_output": 1024,
+            "inputs": ["text"],
+            "image_limits": {"max_edge": None, "max_images": 2},
+        },
+    ]
     table = _models(tmp_path)
     assert table.returncode == 0
     assert "local/large" in table.stdout
     assert "32,768" in table.stdout
+    assert f"catalog: {shown['catalog']['date']}, made from litellm" in table.stdout
     assert len(provider.asked) == 1  # the second program believes the first one's reading
 
 
@@ -67,7 +68,7 @@ def test_models_names_the_faults_of_the_file_and_lists_the_rest(tmp_path: Path, 
 
 
 def test_models_without_a_file_says_where_it_belongs(tmp_path: Path) -> None:
-    assert json.loads(_models(tmp_path, "--json").stdout) == {"models": []}
+    assert json.loads(_models(tmp_path, "--json").stdout)["models"] == []
     assert "models.json" in _models(tmp_path).stderr
 
 

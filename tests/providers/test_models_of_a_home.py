@@ -166,6 +166,15 @@ def test_any_file_is_read_without_a_raise(tmp_path_factory: pytest.TempPathFacto
         ("openai", "https://gateway.example.org/v1", "gpt-4.1", True),
         ("mine", "https://api.openai.com/v1", "claude-sonnet-4-5", False),
         ("mine", "http://127.0.0.1:8080/v1", "never-heard-of", False),
+        ("mine", "https://api.openai.com/v1", "gpt-6-astra", True),
+        ("mine", "https://api.openai.com/v1", "gpt-6.1-sol", True),
+        ("mine", "https://api.anthropic.com", "claude-opus-5-5", True),
+        ("mine", "https://api.anthropic.com", "claude-fable-5-1", True),
+        ("mine", "https://api.anthropic.com", "claude-sonnet-5-5", True),
+        ("mine", "https://api.anthropic.com", "claude-opus-5-5-20260901", True),
+        ("mine", "https://generativelanguage.googleapis.com", "gemini-3.5-flash", True),
+        ("mine", "https://generativelanguage.googleapis.com", "models/gemini-3.1-pro-preview", True),
+        ("mine", "https://openrouter.ai/api/v1", "anthropic/claude-opus-5.5", True),
     ],
 )
 def test_the_catalog_knows_models_by_their_provider(name: str, address: str, model: str, known: bool) -> None:
@@ -174,8 +183,24 @@ def test_the_catalog_knows_models_by_their_provider(name: str, address: str, mod
     if found is not None:
         assert found.window is not None
         assert found.window >= 100_000
-        assert found.inputs is not None
-        assert "text" in found.inputs
+        assert found.inputs is None or "text" in found.inputs
+
+
+@pytest.mark.parametrize(
+    ("address", "model", "reads"),
+    [
+        ("https://api.anthropic.com", "claude-opus-5-5", {"text", "image"}),
+        ("https://api.openai.com/v1", "gpt-6-sol", {"text", "image"}),
+        ("https://api.openai.com/v1", "o3-mini", {"text"}),
+    ],
+)
+def test_the_catalog_knows_outputs_and_who_reads_pictures(address: str, model: str, reads: set[str]) -> None:
+    found = catalog.look_up(ProviderConfig("mine", "openai-chat", address), model)
+    assert found is not None
+    assert found.inputs == reads
+    assert found.max_output is not None
+    assert found.window is not None
+    assert found.max_output < found.window
 
 
 def test_an_unknown_provider_gets_the_smallest_window_that_anyone_gives_the_model() -> None:

@@ -10,8 +10,9 @@ import click
 from refold.agent.home import home_path
 from refold.cli.options import every_command
 from refold.cli.output import note, notes, print_json
-from refold.cli.tables import Column, draw
+from refold.cli.tables import Column, draw, line
 from refold.prepare.window import resolve_window
+from refold.providers import catalog
 from refold.providers.models import Models, ResolvedModel
 from refold.providers.models_file import NAME
 
@@ -38,8 +39,9 @@ def models_command(home: Path | None, as_json: bool) -> None:
     models = Models(where)
     notes(f"{NAME}: {fault}" for fault in models.file().faults)
     documents = [_document(model) for model in models.all()]
+    shipped = catalog.origin()
     if as_json:
-        print_json({"models": documents})
+        print_json({"models": documents, "catalog": {"date": shipped.date, "sources": dict(shipped.sources)}})
         return
     if not documents:
         note(f"no models yet; name a provider in {where / NAME}")
@@ -57,6 +59,8 @@ def models_command(home: Path | None, as_json: bool) -> None:
             for each in documents
         ),
     )
+    sources = ", ".join(f"{name} {version}" for name, version in shipped.sources.items())
+    line(f"catalog: {shipped.date}, made from {sources}", "dim")
 
 
 def _document(resolved: ResolvedModel) -> dict[str, Any]:

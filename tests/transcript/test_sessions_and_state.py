@@ -74,7 +74,6 @@ def test_choices_are_set_changed_and_taken_back(database, fill):
         state.set_choice(writer, "s", "rolling", True)
         state.set_choice(writer, "s", "rolling", False)
         assert state.choices(writer, "s") == {"lcm": True, "rolling": False}
-        assert state.all_choices(writer) == {"s": {"lcm": True, "rolling": False}}
         state.set_choice(writer, "s", "lcm", None)
         assert state.choices(writer, "s") == {"rolling": False}
 

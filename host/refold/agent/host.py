@@ -200,8 +200,3 @@ class Host:
         from refold.agent.session import Session
 
         return Session(self, id)
-
-
-def problems_of(extensions: Sequence[Listed]) -> list[str]:
-    """The shown problems, each with the extension's id."""
-    return [f"{each.id}: {each.problem}" for each in extensions if each.problem]

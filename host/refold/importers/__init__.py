@@ -1,0 +1,1 @@
+"""Session files of other agents, and exports of our own, to rows."""

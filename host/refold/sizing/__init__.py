@@ -1,0 +1,1 @@
+"""How many tokens texts and pictures take, by estimate."""

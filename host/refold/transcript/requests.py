@@ -111,14 +111,18 @@ def newest(reader: Reader, session: str) -> Counted | None:
     return Counted(Measured(*found[:4]), found[4]) if found else None
 
 
-def reports(reader: Reader, model: str, count: int = 20) -> list[tuple[int, int]]:
-    """The newest `count` requests to a model that the provider counted, of every session, oldest first: what was
+REPORTS = 20
+"""Requests that the learnt factor of a model is taken from."""
+
+
+def reports(reader: Reader, model: str) -> list[tuple[int, int]]:
+    """The newest `REPORTS` requests to a model that the provider counted, of every session, oldest first: what was
     estimated here, and what was counted. A refusal that names a count teaches as much as an answer."""
     found = reader.all(
         "SELECT estimated, tokens FROM request WHERE model=? AND kind='answer' AND tokens IS NOT NULL"
         " AND (NOT replaced OR outcome='too_large') ORDER BY id DESC LIMIT ?",
         model,
-        count,
+        REPORTS,
     )
     return [(estimated, tokens) for estimated, tokens in reversed(found)]
 

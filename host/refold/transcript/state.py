@@ -24,18 +24,6 @@ def choices(reader: Reader, session: str) -> Mapping[str, bool]:
     return {extension: bool(enabled) for extension, enabled in found}
 
 
-def all_choices(reader: Reader) -> Mapping[str, Mapping[str, bool]]:
-    """The choices of every session that made any, by session id."""
-    found = reader.all(
-        "SELECT session, extension, enabled FROM choice JOIN sessions s ON s.id=session WHERE NOT s.hidden"
-        " ORDER BY s.key, extension"
-    )
-    everything: dict[str, dict[str, bool]] = {}
-    for session, extension, enabled in found:
-        everything.setdefault(session, {})[extension] = bool(enabled)
-    return everything
-
-
 def set_choice(writer: Writer, session: str, extension: str, enabled: bool | None) -> None:
     """Switches an extension on or off for the session; None: the session has no choice of its own any more."""
     if enabled is None:

@@ -51,7 +51,6 @@ class Result:
     sought: str
     lines: Lines | None
     size: int
-    text_bytes: int
     text_lines: int
     kept: bool
 
@@ -161,7 +160,6 @@ def _result(step: int, call: Call, row: Row, traits: ToolTraits) -> Result | Non
         sought=sought,
         lines=lines,
         size=raw + sum(image.width * image.height for image in row.images),
-        text_bytes=raw,
         text_lines=row.text.rstrip("\n").count("\n") + 1,
         kept=kept,
     )

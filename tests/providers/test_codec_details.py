@@ -14,13 +14,21 @@ from refold.providers.protocols import PROTOCOLS, codec
 from refold.values.json_text import json_bytes
 from refold.values.messages import AssistantMessage, Message, Request, ResultMessage, UserMessage
 
+from tests import pictures
+
 PNG = Image("k", "image/png", 640, 480)
-DATA = base64.b64encode(b"pixels of k").decode()
+
+
+def pixels_of(key: str) -> bytes:
+    return pictures.png() + f"pixels of {key}".encode()
+
+
+DATA = base64.b64encode(pixels_of("k")).decode()
 
 
 def encode(protocol: str, *messages: Message, model: str = "m", **limits: Any) -> dict[str, Any]:
     request = Request(Model(model, protocol, "me", **limits), "", (), messages)
-    return codec(protocol).encode(request, lambda image: f"pixels of {image.key}".encode())
+    return codec(protocol).encode(request, lambda image: pixels_of(image.key))
 
 
 def step(*results: ResultMessage, text: str = "") -> list[Message]:

@@ -19,7 +19,9 @@ from refold.providers.protocols import PROTOCOLS, codec
 from refold.values.json_text import json_bytes
 from refold.values.messages import AssistantMessage, Message, Request, ResultMessage, ToolSpec, UserMessage
 
-PIXELS = bytes(range(24))
+from tests import pictures
+
+PIXELS = pictures.png()
 MODELS = {
     "openai-chat": ["gpt-5", "mistral-large", "local/qwen3"],
     "openai-responses": ["gpt-5.6"],

@@ -8,7 +8,7 @@ from typing import Any
 from refold.providers import replay
 from refold.providers.alternation import CONTINUE, Alternation
 from refold.providers.identifiers import USUAL, CallIds, tool_name
-from refold.providers.pictures import EMPTY, NO_OUTPUT, ImageBytes, Pictures, pictures
+from refold.providers.pictures import EMPTY, NO_OUTPUT, Look, Pictures, pictures
 from refold.providers.reasoning import anthropic_fields
 from refold.values.messages import AssistantMessage, Request, ResultMessage, UserMessage
 from refold.values.rows import Image
@@ -27,7 +27,7 @@ _NO_TOOLS = {
 }
 
 
-def encode(request: Request, image_bytes: ImageBytes) -> dict[str, Any]:
+def encode(request: Request, look: Look) -> dict[str, Any]:
     """The request body, without `stream` and cache marks.
 
     Messages of one role are joined (`refold.providers.alternation`); a user message stands first and last, since
@@ -36,7 +36,7 @@ def encode(request: Request, image_bytes: ImageBytes) -> dict[str, Any]:
     A `Replay` is one content block of an answer or a list of them. Thinking waits for the answer behind it and is left
     out when another message comes first.
     """
-    messages = _messages(request, image_bytes)
+    messages = _messages(request, look)
     wire: dict[str, Any] = {"model": request.model.id, "max_tokens": request.max_output or MAX_TOKENS}
     if request.tools:
         wire["tools"] = [
@@ -80,8 +80,8 @@ def _marked(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*blocks[:-1], blocks[-1] | {"cache_control": _MARK}]
 
 
-def _messages(request: Request, image_bytes: ImageBytes) -> list[dict[str, Any]]:
-    shown = pictures(request, _MEDIA_TYPES, image_bytes)
+def _messages(request: Request, look: Look) -> list[dict[str, Any]]:
+    shown = pictures(request, _MEDIA_TYPES, look)
     ids = CallIds(USUAL)
     open_ids: deque[str] = deque()
     thinking: list[dict[str, Any]] = []

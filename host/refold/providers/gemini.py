@@ -9,7 +9,7 @@ from typing import Any
 from refold.providers import replay
 from refold.providers.alternation import Alternation
 from refold.providers.identifiers import USUAL, CallIds, tool_name
-from refold.providers.pictures import EMPTY, NO_OUTPUT, ImageBytes, Picture, Pictures, pictures
+from refold.providers.pictures import EMPTY, NO_OUTPUT, Look, Picture, Pictures, pictures
 from refold.providers.reasoning import gemini_fields
 from refold.values.messages import AssistantMessage, Request, ResultMessage, UserMessage
 
@@ -20,7 +20,7 @@ _OLD = re.compile(r"gemini-[12](?!\d)")  # no signatures on calls, no pictures i
 _NO_SIGNATURE = "skip_thought_signature_validator"
 
 
-def encode(request: Request, image_bytes: ImageBytes) -> dict[str, Any]:
+def encode(request: Request, look: Look) -> dict[str, Any]:
     """The request body.
 
     Contents of one role are joined (`refold.providers.alternation`), so all results of a step stand in one content.
@@ -31,7 +31,7 @@ def encode(request: Request, image_bytes: ImageBytes) -> dict[str, Any]:
     wire: dict[str, Any] = {}
     if request.system and not request.system.isspace():
         wire["systemInstruction"] = {"parts": [{"text": request.system}]}
-    wire["contents"] = _contents(request, image_bytes)
+    wire["contents"] = _contents(request, look)
     if request.tools:
         declarations = [
             {
@@ -48,8 +48,8 @@ def encode(request: Request, image_bytes: ImageBytes) -> dict[str, Any]:
     return wire | {"generationConfig": generation} if generation else wire
 
 
-def _contents(request: Request, image_bytes: ImageBytes) -> list[dict[str, Any]]:
-    shown = pictures(request, _MEDIA_TYPES, image_bytes)
+def _contents(request: Request, look: Look) -> list[dict[str, Any]]:
+    shown = pictures(request, _MEDIA_TYPES, look)
     old = _OLD.search(request.model.id) is not None
     ids = CallIds(USUAL)
     open_ids: deque[str] = deque()

@@ -9,7 +9,7 @@ from typing import Any
 from refold.providers import replay
 from refold.providers.alternation import CONTINUE, MISSING_START
 from refold.providers.identifiers import NINE, SHORT, CallIds, tool_name
-from refold.providers.pictures import EMPTY, NO_OUTPUT, ImageBytes, Picture, Pictures, pictures
+from refold.providers.pictures import EMPTY, NO_OUTPUT, Look, Picture, Pictures, pictures
 from refold.providers.reasoning import chat_fields
 from refold.sizing.families import family
 from refold.values.json_text import json_bytes
@@ -21,7 +21,7 @@ _OWN_FIELDS = frozenset({"role", "content", "tool_calls"})
 _NEW_LIMIT = re.compile(r"(?:^|/)(?:gpt-(?:4o|4\.|[5-9])|o[1-9]|codex|chatgpt)")
 
 
-def encode(request: Request, image_bytes: ImageBytes) -> dict[str, Any]:
+def encode(request: Request, look: Look) -> dict[str, Any]:
     """The request body, without `stream`.
 
     The templates of many models refuse two messages of one role in a row, and a history that begins or ends with an
@@ -33,7 +33,7 @@ def encode(request: Request, image_bytes: ImageBytes) -> dict[str, Any]:
     A `Replay` is an object of assistant fields (`reasoning_content`, `reasoning_details`); they join the answer behind
     it.
     """
-    wire: dict[str, Any] = {"model": request.model.id, "messages": _messages(request, image_bytes)}
+    wire: dict[str, Any] = {"model": request.model.id, "messages": _messages(request, look)}
     if request.tools:
         wire["tools"] = [
             {
@@ -51,8 +51,8 @@ def encode(request: Request, image_bytes: ImageBytes) -> dict[str, Any]:
     return wire | chat_fields(request.reasoning)
 
 
-def _messages(request: Request, image_bytes: ImageBytes) -> list[dict[str, Any]]:
-    shown = pictures(request, _MEDIA_TYPES, image_bytes)
+def _messages(request: Request, look: Look) -> list[dict[str, Any]]:
+    shown = pictures(request, _MEDIA_TYPES, look)
     ids = CallIds(NINE if family(request.model.id).name == "mistral" else SHORT)
     open_ids: deque[str] = deque()
     riders: list[dict[str, Any]] = []

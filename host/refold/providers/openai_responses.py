@@ -7,7 +7,7 @@ from typing import Any
 
 from refold.providers import replay
 from refold.providers.identifiers import USUAL, CallIds, tool_name
-from refold.providers.pictures import EMPTY, NO_OUTPUT, ImageBytes, Pictures, pictures
+from refold.providers.pictures import EMPTY, NO_OUTPUT, Look, Pictures, pictures
 from refold.providers.reasoning import responses_fields
 from refold.values.json_text import json_bytes
 from refold.values.messages import AssistantMessage, Request, ResultMessage, UserMessage
@@ -16,7 +16,7 @@ from refold.values.rows import Image
 _MEDIA_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
 
 
-def encode(request: Request, image_bytes: ImageBytes) -> dict[str, Any]:
+def encode(request: Request, look: Look) -> dict[str, Any]:
     """The request body, without `stream` and `include`. Nothing is stored at the provider: every request is whole.
 
     A `Replay` is one input item or a list of them. Reasoning must be followed at once by what it produced, so it waits
@@ -25,7 +25,7 @@ def encode(request: Request, image_bytes: ImageBytes) -> dict[str, Any]:
     wire: dict[str, Any] = {"model": request.model.id, "store": False}
     if request.system and not request.system.isspace():
         wire["instructions"] = request.system
-    wire["input"] = _input(request, image_bytes)
+    wire["input"] = _input(request, look)
     if request.tools:
         wire["tools"] = [
             {
@@ -42,8 +42,8 @@ def encode(request: Request, image_bytes: ImageBytes) -> dict[str, Any]:
     return wire | responses_fields(request.reasoning)
 
 
-def _input(request: Request, image_bytes: ImageBytes) -> list[dict[str, Any]]:
-    shown = pictures(request, _MEDIA_TYPES, image_bytes)
+def _input(request: Request, look: Look) -> list[dict[str, Any]]:
+    shown = pictures(request, _MEDIA_TYPES, look)
     ids = CallIds(USUAL)
     open_ids: deque[str] = deque()
     reasoning: list[dict[str, Any]] = []

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from attrs import define, frozen
 
+from refold.providers.decodable import media_type
 from refold.values.errors import NotFound
 from refold.values.messages import Message, Request, ResultMessage, UserMessage
 from refold.values.rows import Image
@@ -19,6 +20,8 @@ EMPTY = "(empty)"
 
 NO_OUTPUT = "(no output)"
 """A blank result."""
+
+NOT_TAKEN = "the provider does not take this type"
 
 
 @frozen
@@ -34,18 +37,56 @@ class Picture:
         return f"data:{self.media_type};base64,{self.base64}"
 
 
+Look = Callable[[Image], Picture]
+"""A picture as it is sent. Raises NotFound when nobody has its bytes, Undecodable when no model could see it."""
+
+
+class Undecodable(Exception):
+    """The bytes are no picture, or one that breaks off: a provider would refuse the whole request."""
+
+
+_KNOWN = 4_096
+_types: dict[tuple[int, int], str | None] = {}
+"""What was found in bytes, by their length and hash: most pictures are sent again with every request."""
+
+
+def looking(image_bytes: ImageBytes) -> Look:
+    """Pictures as they are sent, each under the type that its bytes have, whatever it was said to be."""
+
+    def look(image: Image) -> Picture:
+        data = image_bytes(image)
+        if not data:
+            raise NotFound(f"there are no bytes of picture {image.key[:80]!r}")
+        found = _type(data)
+        if found is None:
+            raise Undecodable
+        same = {found, image.media_type} == {"image/heic", "image/heif"}
+        return Picture(image.media_type if same else found, b64encode(data).decode("ascii"))
+
+    return look
+
+
+def _type(data: bytes) -> str | None:
+    key = (len(data), hash(data))
+    if key not in _types:
+        if len(_types) >= _KNOWN:
+            _types.clear()
+        return _types.setdefault(key, media_type(data))
+    return _types[key]
+
+
 @define
 class Pictures:
     """The pictures of one request, asked for in the order in which they stand in it.
 
     A picture becomes a line of text when the model reads no images, when the provider does not take its media type,
-    when nobody has its bytes, or when newer pictures fill the model's number of images. In the last case the oldest
-    leave by a quarter of that number at a time: each leaving changes bytes that were sent before, so a few at once
-    keep the prompt cache longer.
+    when nobody has its bytes or they cannot be decoded, or when newer pictures fill the model's number of images. In
+    the last case the oldest leave by a quarter of that number at a time: each leaving changes bytes that were sent
+    before, so a few at once keep the prompt cache longer.
     """
 
     media_types: frozenset[str]
-    image_bytes: ImageBytes
+    look: Look
     reads: bool
     most: int | None
     crowded_out: int
@@ -58,33 +99,35 @@ class Pictures:
         shown: list[Picture] = []
         lines = [text] if text and not text.isspace() else []
         for image in images:
-            reason = self._omitted(image)
-            data = None if reason else self._bytes(image)
-            if data:
-                shown.append(Picture(image.media_type, b64encode(data).decode("ascii")))
+            found = self._omitted(image) or self._look(image)
+            if isinstance(found, Picture):
+                shown.append(found)
             else:
-                where = "the transcript" if image.owner is None else image.owner
-                lines.append(_line(image, reason or f"its bytes are not in {where}"))
+                lines.append(_line(image, found))
         return "\n".join(lines), shown
 
-    def _bytes(self, image: Image) -> bytes | None:
+    def _look(self, image: Image) -> Picture | str:
+        """The picture, or why it stays out; the words around it are still worth sending."""
         try:
-            return self.image_bytes(image)
-        except NotFound:  # a link, say, or an extension that is gone: the words around it are still worth sending
-            return None
+            picture = self.look(image)
+        except NotFound:  # a link, say, or an extension that is gone
+            return f"its bytes are not in {'the transcript' if image.owner is None else image.owner}"
+        except Undecodable:
+            return "its bytes are no picture that can be decoded"
+        return picture if picture.media_type in self.media_types else NOT_TAKEN
 
     def _omitted(self, image: Image) -> str | None:
         if not self.reads:
             return "the model reads text only"
         if image.media_type not in self.media_types:
-            return "the provider does not take this type"
+            return NOT_TAKEN
         self._taken += 1
         if self._taken <= self.crowded_out:
             return f"the model takes {self.most} images, newer ones are shown"
         return None
 
 
-def pictures(request: Request, media_types: frozenset[str], image_bytes: ImageBytes) -> Pictures:
+def pictures(request: Request, media_types: frozenset[str], look: Look) -> Pictures:
     """The pictures of a request for a protocol that takes these media types."""
     model = request.model
     reads = model.inputs is None or "image" in model.inputs
@@ -94,7 +137,7 @@ def pictures(request: Request, media_types: frozenset[str], image_bytes: ImageBy
         if count > model.max_images:
             batch = max(1, model.max_images // 4)
             crowded_out = min(count, -(-(count - model.max_images) // batch) * batch)
-    return Pictures(media_types, image_bytes, reads, model.max_images, crowded_out)
+    return Pictures(media_types, look, reads, model.max_images, crowded_out)
 
 
 def _count(message: Message, media_types: frozenset[str]) -> int:

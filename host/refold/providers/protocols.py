@@ -8,7 +8,7 @@ from typing import Any
 from attrs import frozen
 
 from refold.providers import anthropic, gemini, openai_chat, openai_responses
-from refold.providers.pictures import ImageBytes
+from refold.providers.pictures import ImageBytes, Look, looking
 from refold.values.errors import Refused
 from refold.values.messages import Request
 
@@ -23,7 +23,7 @@ def _unmarked(wire: dict[str, Any]) -> dict[str, Any]:
 class Codec:
     """One protocol.
 
-    `encode` turns a request into the body that the provider takes, as plain dicts for `json_bytes`. It makes any
+    `write` turns a request into the body that the provider takes, as plain dicts for `json_bytes`. It makes any
     request legal whose results each directly follow the answer that made the call, in the calls' order and one a call:
     blank texts, repeated roles, repeated or illegal ids are its business. Equal requests give equal bytes, and the
     messages of a longer history begin with those of a shorter one.
@@ -31,8 +31,12 @@ class Codec:
     `with_cache_marks` is applied when a body is sent, and left out when two are compared.
     """
 
-    encode: Callable[[Request, ImageBytes], dict[str, Any]]
+    write: Callable[[Request, Look], dict[str, Any]]
     with_cache_marks: Callable[[dict[str, Any]], dict[str, Any]] = _unmarked
+
+    def encode(self, request: Request, image_bytes: ImageBytes) -> dict[str, Any]:
+        """The body that is sent. A picture that cannot be decoded becomes a line of text."""
+        return self.write(request, looking(image_bytes))
 
 
 PROTOCOLS: dict[str, Codec] = {
@@ -46,7 +50,7 @@ PROTOCOLS: dict[str, Codec] = {
 def codec(protocol: str) -> Codec:
     """The codec of a protocol. Raises Refused for a name that is none, listing the names.
 
-    >>> codec("openai-chat").encode is openai_chat.encode
+    >>> codec("openai-chat").write is openai_chat.encode
     True
     """
     if protocol not in PROTOCOLS:

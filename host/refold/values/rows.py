@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -57,6 +58,17 @@ class Image:
     width: int
     height: int
     owner: str | None = None
+
+    @classmethod
+    def of(cls, data: bytes, media_type: str = "application/octet-stream") -> Image:
+        """A picture by its bytes, to be sent or appended: then they are stored, and type and size are read from them.
+
+        `media_type` is what to call bytes that say nothing of themselves.
+
+        >>> Image.of(b"GIF", "image/gif")
+        Image(key='data:image/gif;base64,R0lG', media_type='image/gif', width=0, height=0, owner=None)
+        """
+        return cls(f"data:{media_type};base64,{b64encode(data).decode()}", media_type, 0, 0)
 
 
 @frozen

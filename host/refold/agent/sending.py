@@ -16,12 +16,13 @@ from refold.agent.hearing import Emit, Hearing
 from refold.agent.recovery import figures, revealed_window
 from refold.agent.standing import Ears, Standing, Wish
 from refold.agent.tools import Cap, HostTool, Returned, share
-from refold.prepare import road, snapshot
+from refold.prepare import head, road, snapshot
 from refold.prepare.context import BoundContext
 from refold.prepare.draw import open_view
 from refold.prepare.keep import without_keep
 from refold.prepare.listen import say
 from refold.prepare.request import Desk, Prepared, Recovered
+from refold.providers.bound_thinking import stamped
 from refold.providers.exchange import Answer, Delta, unparsed
 from refold.providers.failures import ProviderError
 from refold.providers.refusals import Refusal
@@ -33,7 +34,7 @@ from refold.transcript.leases import Lease
 from refold.values.errors import RefoldError
 from refold.values.messages import Message, ToolSpec
 from refold.values.outcome import Applied
-from refold.values.rows import Call, Row, SourceRef
+from refold.values.rows import Call, Replay, Row, SourceRef
 
 if TYPE_CHECKING:
     from refold.agent.session import Session
@@ -181,7 +182,18 @@ class Sending:
                 elif goes_on or outcome != "ok":
                     requests.replace(writer, number)
         assert answer is not None
-        return answer
+        return stamped(request, answer)
+
+    def leave_out(self, refused: Prepared) -> bool:
+        upto, owner = refused.upto, refused.request.model.owner
+        if not any(isinstance(message, Replay) for message in refused.request.messages):
+            return False
+        with self.session.host.database.write() as writer:
+            pinned = head.load(state.head(writer, self.session.id))
+            if pinned is None:
+                return False
+            state.set_head(writer, self.session.id, head.dump(pinned.refused(owner, upto)))
+        return True
 
     def gives_less(self, refusal: Refusal) -> bool:
         resolved = self._standing.resolved if self._standing else None

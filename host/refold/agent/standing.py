@@ -13,6 +13,7 @@ from refold.agent.memory import Memory
 from refold.agent.model_summarizer import ModelSummarizer
 from refold.prepare.measure import message_tokens
 from refold.prepare.request import Ask, Desk
+from refold.providers.bound_thinking import outdated
 from refold.providers.reasoning import reasoning_level
 from refold.sizing.learnt import learnt_percent
 from refold.sizing.sizer import Sizer
@@ -122,6 +123,7 @@ def look(host: Host, session: str, system: str | None, memory: Memory, wish: Wis
         cancelled=ears.cancelled,
         rows=memory.rows,
         started=ears.started,
+        outdated=outdated,
         notices=[UNHEEDED] if unheeded else [],
     )
     ask = Ask(

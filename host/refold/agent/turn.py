@@ -62,6 +62,9 @@ class TurnHost(Protocol):
     def ask(self, prepared: Prepared, on_delta: Callable[[Delta], None]) -> Answer:
         """Asks the session's model and records the request. Raises ProviderError."""
 
+    def leave_out(self, refused: Prepared) -> bool:
+        """Keeps the opaque items of a refused request out of every later one. False: it held none."""
+
     def gives_less(self, refusal: Refusal) -> bool:
         """Whether the provider refused for the output asked for, and less will be asked for from now on."""
 
@@ -89,6 +92,7 @@ class Turn:
     max_steps: int | None = None
     _text: list[str] = field(factory=list, init=False)
     _recovered: bool = field(default=False, init=False)
+    _left_out: bool = field(default=False, init=False)
     _latest: Prepared | None = field(default=None, init=False)
     _before: str = field(default="", init=False)
 
@@ -146,7 +150,7 @@ class Turn:
 
     def _answer(self) -> tuple[Prepared, Answer]:
         """One answer, gone on with while the output limit cuts it; its parts are one."""
-        self._text, self._recovered = [], False
+        self._text, self._recovered, self._left_out = [], False, False
         prepared, answer = self._part(())
         mark = ""
         for _ in range(PARTS - 1):
@@ -175,6 +179,8 @@ class Turn:
         try:
             return refused, self._ask(refused)
         except ProviderError as error:
+            if self._leaves_out(refused, error):
+                return self._part(beside)
             if not _overflows(error):
                 raise
             first = error
@@ -191,9 +197,24 @@ class Turn:
         try:
             return recovered.prepared, self._ask(recovered.prepared)
         except ProviderError as error:
+            if self._leaves_out(recovered.prepared, error):
+                return self._part(beside)
             if not _overflows(error):
                 raise
             raise _overflow(recovered.prepared, error.refusal, refused.window, retried=True) from error
+
+    def _leaves_out(self, prepared: Prepared, error: ProviderError) -> bool:
+        """Whether a request is asked again without opaque items, since one of them was refused: once in a step."""
+        if error.streamed or error.refusal.kind != "opaque_item" or self._left_out:
+            return False
+        self._left_out = self.host.leave_out(prepared)
+        if self._left_out:
+            self.emit(
+                events.Noticed(
+                    "the provider refused thinking of earlier answers; it is left out from now on and was asked again"
+                )
+            )
+        return self._left_out
 
     def _ask(self, prepared: Prepared) -> Answer:
         heard = len(self._text)

@@ -104,7 +104,7 @@ class _Reader:
             call_id=call_id if isinstance(call_id, str) else None,
             ok=fields.get("ok") is not False,
             images=tuple(map(self._picture, map(as_map, as_list(fields.get("images"))))),
-            replay=Replay(as_text(replay.get("owner")), as_text(replay.get("payload"))) if replay else None,
+            replay=Replay(*(as_text(replay.get(key)) for key in ("owner", "payload", "behind"))) if replay else None,
         )
 
     def _picture(self, fields: Mapping[str, Any]) -> Image:

@@ -35,7 +35,8 @@ def capture(
     """The snapshot of this request; `before` is that of the session's last one, `compacted` this very preparation."""
     view, projection = drawn.view, drawn.projection
     parts = _parts(drawn)
-    elided = Fact("results shown as one line", f"{len(drawn.elided):,}")
+    own = [Fact("results shown as one line", f"{len(drawn.elided):,}")] if drawn.elided else []
+    own += [Fact("thinking left out", f"{len(drawn.left_out):,}")] if drawn.left_out else []
     snapshot = Snapshot(
         captured_at=now,
         strategy=view.composition.strategy.id if view.composition.strategy else None,
@@ -56,8 +57,9 @@ def capture(
         after_items=len(drawn.request.messages),
         parts=parts,
         notes=drawn.pinned.notes,
-        facts=(*projection.observation.facts, *((elided,) if drawn.elided else ()), *facts),
+        facts=(*projection.observation.facts, *own, *facts),
         notices=tuple(notices),
+        left_out=tuple(sorted(drawn.left_out)),
     )
     return snapshot if before is None else evolve(snapshot, changed=changes(before, snapshot))
 
@@ -91,6 +93,7 @@ def changes(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
         "extension context changed": _blocks(old) != _blocks(new),
         "the tools changed": old.get("tools") != new.get("tools"),
         "rows were elided or shown again": _elided(before, before.upto) != _elided(after, before.upto),
+        "thinking was left out": any(seq <= before.upto for seq in {*after.left_out} - {*before.left_out}),
     }
     return tuple(cause for cause, holds in causes.items() if holds)
 

@@ -15,6 +15,7 @@ from refold.prepare.keep import with_keep
 from refold.prepare.listen import listen, say
 from refold.prepare.measure import RequestSizing, Size, fixed_tokens, message_tokens, schema, size, unsent_tokens
 from refold.prepare.messages import Sourced
+from refold.prepare.opaque import sendable
 from refold.prepare.reduce import reduced, with_elisions
 from refold.prepare.request import Ask, Check, Desk
 from refold.prepare.window import resolve_window
@@ -31,7 +32,7 @@ from refold.values.contexts import Context
 from refold.values.errors import ProjectionFailed
 from refold.values.inputs import Observation, Projection, Rows, Section
 from refold.values.messages import Message, Request, ToolSpec
-from refold.values.rows import Row, RowRange, SourceRef
+from refold.values.rows import Replay, Row, RowRange, SourceRef
 from refold.values.sizes import Window
 from refold.values.tools import ContextBlock
 from refold.values.traits import KNOWN_TOOLS
@@ -44,8 +45,9 @@ _fixed_tokens = lru_cache(maxsize=64)(fixed_tokens)
 class Drawn:
     """A request in the making: what the strategy projected, what reducers left of it, and its messages by section.
 
-    `bound` is the projection before reducers; `elided` maps seqs to the texts that stand for their rows. `request` also
-    holds what stands behind the history in this request alone.
+    `bound` is the projection before reducers; `elided` maps seqs to the texts that stand for their rows, `left_out` are
+    the seqs of opaque items that the model at hand made and would refuse. `request` also holds what stands behind the
+    history in this request alone.
     """
 
     view: View
@@ -56,6 +58,7 @@ class Drawn:
     messages: list[list[Sourced]]
     request: Request
     size: Size
+    left_out: frozenset[int] = frozenset()
 
     @property
     def beside(self) -> Sequence[Message]:
@@ -150,13 +153,22 @@ def draw(desk: Desk, ask: Ask, reader: Reader) -> Drawn:
     before = view.sizing.request(bound.sections)
     elided = _reduce(desk, ask, view, bound, before)
     projection = with_elisions(bound, elided)
-    messages = assemble(view.history, projection.sections, view.model, pinned.notes)
+    request = Request(view.model, pinned.sent.text(), view.tools, ())
+    assembled = assemble(view.history, projection.sections, view.model, pinned.notes)
+    messages = sendable(assembled, request, pinned, desk.outdated)
     exact = view.sizing.request(projection.sections) - unsent(view, projection.sections, messages)
     flat = tuple(message for section in messages for message, _ in section)
-    request = Request(view.model, pinned.sent.text(), view.tools, (*flat, *ask.beside))
+    request = evolve(request, messages=(*flat, *ask.beside))
     counted = desk.count(request) if desk.count else None
     held = Size(counted, 0, "count_endpoint", exact) if counted is not None else _size(view, exact)
-    return Drawn(view, bound, projection, elided, pinned, messages, request, held)
+    left_out = _replays(assembled) - _replays(messages)
+    return Drawn(view, bound, projection, elided, pinned, messages, request, held, left_out)
+
+
+def _replays(sections: Sequence[Sequence[Sourced]]) -> frozenset[int]:
+    return frozenset(
+        ref.seq for section in sections for message, refs in section if isinstance(message, Replay) for ref in refs
+    )
 
 
 def _project(view: View) -> Projection:

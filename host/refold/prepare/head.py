@@ -46,14 +46,28 @@ class Told:
 
 
 @frozen
+class LeftOut:
+    """Opaque items of `owner` up to seq `upto` stay out of every request: their provider refused one of them."""
+
+    owner: str
+    upto: int
+
+
+@frozen
 class Pinned:
-    """The head that requests carry since compaction number `compaction`, the one that is current, and the notes that
-    told of changes, oldest first."""
+    """The head that requests carry since compaction number `compaction`, the one that is current, the notes that told
+    of changes, oldest first, and which opaque items were refused."""
 
     sent: Head
     current: Head
     compaction: int
     notes: tuple[Told, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+    def refused(self, owner: str, upto: int) -> Pinned:
+        """The same after `owner` refused an opaque item of a request with rows up to `upto`."""
+        others = tuple(each for each in self.left_out if each.owner != owner)
+        return evolve(self, left_out=(*others, LeftOut(owner, upto)))
 
 
 def dump(pinned: Pinned) -> str:
@@ -79,8 +93,11 @@ def pin(before: Pinned | None, current: Head, compaction: int, upto: int) -> Pin
 
     A fork may end before the row that a note came after; then the note stands behind its last row.
     """
-    if before is None or before.compaction != compaction:
+    if before is None:
         return Pinned(current, current, compaction)
+    before = evolve(before, left_out=tuple(LeftOut(each.owner, min(each.upto, upto)) for each in before.left_out))
+    if before.compaction != compaction:
+        return Pinned(current, current, compaction, left_out=before.left_out)
     notes = tuple(Told(min(told.after, upto), told.text) for told in before.notes)
     if before.current != current:
         notes += (Told(upto, _note(before.current, current)),)

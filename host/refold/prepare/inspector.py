@@ -131,7 +131,13 @@ def sent(snapshot: Snapshot, history: History) -> list[list[Sourced]]:
         for part in snapshot.parts
         if part.text is None
     ]
-    return assemble(history, sections, snapshot.model, snapshot.notes)
+    assembled = assemble(history, sections, snapshot.model, snapshot.notes)
+    return [[each for each in section if not _was_left_out(snapshot, each)] for section in assembled]
+
+
+def _was_left_out(snapshot: Snapshot, sourced: Sourced) -> bool:
+    message, refs = sourced
+    return isinstance(message, Replay) and any(ref.seq in snapshot.left_out for ref in refs)
 
 
 def _rendered(snapshot: Snapshot, history: History, part: Part) -> Rendered:

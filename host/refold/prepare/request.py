@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from attrs import field, frozen
 
 from refold.prepare.measure import Size
+from refold.prepare.opaque import Outdated, none_outdated
 from refold.prepare.snapshot import Snapshot
 from refold.prepare.work import Summarize
 from refold.registry.composition import Composition
@@ -57,9 +58,9 @@ class Desk:
     """What a preparation works with; made for one operation.
 
     `hold` takes the session's lease around a compaction, and raises Busy. `started` hears that one has something to
-    fold and begins. `count` has a request counted by the provider (None: it cannot be). `notices` collects what people
-    should be told; `rows` keeps decoded rows of the session by seq; `now` is the time for the snapshot, which is never
-    sent.
+    fold and begins. `count` has a request counted by the provider (None: it cannot be), `outdated` finds thinking in it
+    that would be refused. `notices` collects what people should be told; `rows` keeps decoded rows of the session by
+    seq; `now` is the time for the snapshot, which is never sent.
     """
 
     database: Database
@@ -72,6 +73,7 @@ class Desk:
     rows: MutableMapping[int, Row]
     started: Callable[[Demand], object] = _unheard
     count: Callable[[Request], int | None] | None = None
+    outdated: Outdated = none_outdated
     notices: list[str] = field(factory=list)
 
 

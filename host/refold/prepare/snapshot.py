@@ -49,6 +49,8 @@ class Snapshot:
 
     `counted` are the tokens of the estimate that the provider had counted before it was sent, by `size_source`.
 
+    `left_out` are the seqs of opaque items of the model that it would have refused.
+
     `changed` names why this request does not extend the one before it (empty: it does, or it is the first).
     `estimated` and `reported` are tokens of the whole request; `before_items` are the rows of the history,
     `after_items` the messages of the request.
@@ -78,6 +80,7 @@ class Snapshot:
     counted: int = 0
     reported: int | None = None
     reported_cached: int | None = None
+    left_out: tuple[int, ...] = ()
 
 
 def dump(snapshot: Snapshot) -> str:

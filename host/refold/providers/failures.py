@@ -54,6 +54,10 @@ _SAID: dict[RefusalKind, tuple[str, str]] = {
         "refused the length of the answer that was asked for",
         "lower maxOutput of the model in models.json",
     ),
+    "opaque_item": (
+        "refused thinking of an earlier answer",
+        "send again, or use another model, which leaves such items out",
+    ),
     "rate": ("refused the request for its rate limit", "wait and try again"),
     "overloaded": ("could not answer", "try again later"),
     "auth": ("refused the key", "check the environment variable that keyEnv names"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from attrs import frozen
 
 from refold.providers import catalog
+from refold.providers.bound_thinking import binds_thinking
 from refold.providers.client import Client
 from refold.providers.lines import Patience
 from refold.providers.listing import Listed
@@ -112,6 +113,7 @@ def _resolved(
             inputs,
             said.image_limits.max_edge,
             said.image_limits.max_images or listed.max_images,
+            binds_thinking(model) if said.bound_thinking is None else said.bound_thinking,
         ),
         provider,
         (

@@ -73,12 +73,16 @@ class ImageLimits:
 
 @frozen
 class ModelEntry:
-    """What the file says of one model. Sizes are tokens; None: it does not say."""
+    """What the file says of one model. Sizes are tokens; None: it does not say.
+
+    `bound_thinking`: whether its thinking counts only behind exactly what it was made behind.
+    """
 
     window: int | None = field(default=None, validator=_COUNT)
     max_output: int | None = field(default=None, validator=_COUNT)
     inputs: tuple[Literal["text", "image"], ...] | None = None
     image_limits: ImageLimits = field(factory=ImageLimits)
+    bound_thinking: bool | None = None
 
 
 @frozen

@@ -20,6 +20,7 @@ RefusalKind = Literal[
     "too_large",
     "too_many_bytes",
     "output_cap",
+    "opaque_item",
     "rate",
     "overloaded",
     "auth",
@@ -104,6 +105,17 @@ _CODES: dict[str, RefusalKind] = {
 """What a typed code means where no status does: inside an answer that had begun. The first that is there counts."""
 
 _SPEAKS_OF_SIZE = frozenset({0, 200, 400, 404, 413, 422})
+
+# Reasoning that goes back, and that the provider does not take as what it gave out.
+_OPAQUE_ITEM = (
+    r"bound to a different conversation"
+    r"|invalid\W{1,6}signature\W{1,6}in\W{1,6}thinking"
+    r"|thinking\W{1,10}blocks in the latest assistant message cannot be modified"
+    r"|each thinking block must contain thinking"
+    r"|invalid_encrypted_content|encrypted content .{0,80}could not be (?:verified|decrypted)"
+    r"|of type .?reasoning.? was provided without its required following item"
+    r"|(?:corrupted|invalid) thought.?signature|thought_?signature is (?:not valid|invalid)"
+)
 
 _QUOTA = (
     r"insufficient.?(?:quota|balance|credit)|exceeded your current quota|billing|credit balance|usage_limit_reached"
@@ -248,6 +260,8 @@ def _kind(status: int, codes: frozenset[str] | set[str], text: str) -> RefusalKi
 
 
 def _by_words(status: int, text: str) -> RefusalKind | None:
+    if _says(_OPAQUE_ITEM, text):
+        return "opaque_item"
     if _says(_RATE, text):
         return "quota" if _says(_QUOTA, text) else "rate"
     if _says(_ONE_VALUE, text):

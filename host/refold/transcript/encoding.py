@@ -69,7 +69,7 @@ def legible_row(given: Row, ref: SourceRef, turn: int, step: int, opens: bool, i
         None if given.call_id is None else legible(given.call_id),
         given.ok,
         tuple([_legible_image(image) for image in images]),
-        None if given.replay is None else Replay(legible(given.replay.owner), legible(given.replay.payload)),
+        None if given.replay is None else _legible_item(given.replay),
     )
 
 
@@ -87,7 +87,8 @@ def encode(row: Row) -> Stored:
     if row.images:
         rest["images"] = [_image_json(image) for image in row.images]
     if row.replay is not None:
-        rest["replay"] = {"owner": row.replay.owner, "payload": row.replay.payload}
+        behind = {"behind": row.replay.behind} if row.replay.behind else {}
+        rest["replay"] = {"owner": row.replay.owner, "payload": row.replay.payload, **behind}
     calls = "\n".join(_words(row.calls)) if row.calls else None
     return Stored(folding(row.text, calls or ""), row.text, calls, _dumps(rest))
 
@@ -110,7 +111,7 @@ def decode(ref: SourceRef, kind: Kind, opens: bool, turn: int, text: str, rest: 
         fields.get("call_id"),
         fields.get("ok", True),
         tuple([Image(**image) for image in images]) if images else (),
-        None if replay is None else Replay(replay["owner"], replay["payload"]),
+        None if replay is None else Replay(**replay),
     )
 
 
@@ -148,6 +149,10 @@ def _image_json(image: Image) -> dict[str, Any]:
 def _legible_image(image: Image) -> Image:
     owner = None if image.owner is None else legible(image.owner)
     return Image(legible(image.key), legible(image.media_type), image.width, image.height, owner)
+
+
+def _legible_item(item: Replay) -> Replay:
+    return Replay(legible(item.owner), legible(item.payload), legible(item.behind))
 
 
 def _value(value: object, depth: int = 0) -> Any:

@@ -84,11 +84,13 @@ class Call:
 class Replay:
     """An opaque item of one provider (encrypted reasoning, a provider's own compaction).
 
-    The host sends it, unchanged, only to the model whose `Model.owner` equals `owner`.
+    The host sends it, unchanged, only to the model whose `Model.owner` equals `owner`. `behind` is a digest of what it
+    was made behind, noted by the host for models whose thinking counts only there; "": nobody noted it.
     """
 
     owner: str
     payload: str
+    behind: str = ""
 
 
 @frozen

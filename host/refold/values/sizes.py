@@ -31,6 +31,7 @@ class Model:
 
     `owner` identifies provider, account and model: a `Replay` goes to its owner alone. `inputs` are the kinds it
     reads (`text`, `image`); None: unknown. `max_edge` is in pixels, `max_images` counts a request's pictures.
+    `bound_thinking`: its thinking goes back only behind exactly what it was made behind.
     """
 
     id: str
@@ -39,6 +40,7 @@ class Model:
     inputs: frozenset[str] | None = None
     max_edge: int | None = None
     max_images: int | None = None
+    bound_thinking: bool = False
 
 
 @frozen

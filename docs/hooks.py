@@ -20,6 +20,15 @@ host calls it, what it may do, and shows an example. Take only the arguments you
 
 The values in these signatures are exported by `refold` and documented where they are defined (`help(refold.Section)`).
 This page is generated: `python docs/hooks.py > docs/hooks.md`.
+
+`host.reload()` picks up what was installed, upgraded or removed while the process lives, and waits for nobody. A turn
+that runs goes on with the code it began with, beside turns that begin with the new code. For an author that means:
+
+- Import your own modules at the top of your module. An `import` inside a function looks at the files that are there
+  when it runs, and after an upgrade those are the new ones. Libraries may be imported late.
+- Migrations run at the reload, so a turn that still runs meets the newer tables: add tables and columns, and drop
+  nothing that the release before reads. What no longer fits fails by itself: a tool's call is an error result, a
+  strategy ends the turn, and `refold resume` goes on with the new code.
 """
 
 

@@ -105,32 +105,55 @@ def test_old_generations_are_freed(environment, living):
     assert child.alive("t_often") <= 2
 
 
-def test_a_reload_from_inside_a_turn_is_refused_and_waits_for_other_threads(environment, living):
+TOOL = """
+    import t_word.spelling
+    @hookimpl
+    def tools(): return [Tool("say", "Says.", {}, lambda context, arguments: t_word.spelling.WORD)]
+"""
+SAYS = "[tool.call(None, {}) for _, tool in %s.tools]"
+
+
+def word(environment, text: str) -> None:
+    """An extension whose tool answers `text`, by way of a submodule that it imported."""
+    module = environment.site / "t_word" / "__init__.py"
+    module.parent.mkdir(exist_ok=True)
+    (module.parent / "spelling.py").write_text(f"WORD = {text!r}")
+    environment.put("word", "", version=text).unlink()
+    module.write_text(source("word", TOOL, default=True, title=text))
+    record = environment.site / f"refold_word-{text}.dist-info" / "RECORD"
+    record.write_text(record.read_text().replace("t_word.py,", f"t_word/spelling.py,{text},1\nt_word/__init__.py,"))
+
+
+def test_whoever_holds_a_composition_works_with_its_code_until_done_and_then_the_code_is_freed(environment, living):
+    word(environment, "one")
     child = living()
     child.list()
-    with pytest.raises(ChildError, match="Refused: reload was asked for from inside a turn"):
-        child.python("""
-with registry.running():
-    registry.reload()
-""")
-    with pytest.raises(ChildError, match=r"Busy: something still runs in this process after 0\.05 s"):
-        child.python("""
-import threading
-done, began = threading.Event(), threading.Event()
-def turn():
-    with registry.running():
-        began.set()
-        done.wait(5)
-thread = threading.Thread(target=turn)
-thread.start()
-began.wait(5)
-try:
-    registry.reload(0.05)
-finally:
-    done.set()
-    thread.join()
-""")
-    assert child.reload() == {"added": [], "changed": [], "removed": [], "problems": []}
+    child.python("import builtins; builtins.held = registry.composition()")
+    word(environment, "two")
+    assert child.reload()["changed"] == ["word"]
+    assert child.python(f"answer = {SAYS % 'held'}") == ["one"]
+    assert child.python(f"answer = {SAYS % 'registry.composition()'}") == ["two"]
+    environment.remove("refold-word")
+    assert child.reload()["removed"] == ["word"]
+    assert child.python(f"answer = {SAYS % 'held'}") == ["one"]
+    assert (child.alive("t_word"), child.alive("t_word.spelling")) == (1, 1)
+    child.python("import builtins; del builtins.held")
+    assert (child.alive("t_word"), child.alive("t_word.spelling")) == (0, 0)
+
+
+def test_a_reload_waits_for_nobody_even_when_it_is_asked_for_by_code_that_it_exchanges(environment, living):
+    reload = """
+    import sys
+    @hookimpl
+    def tools(): return [Tool("renew", "Reloads.", {}, lambda context, arguments: sys.renew())]
+    """
+    environment.put("own", source("own", reload, default=True, title="one"))
+    child = living()
+    child.list()
+    child.python("import sys; sys.renew = lambda: list(registry.reload().changed)")
+    environment.put("own", source("own", reload, default=True, title="two"), version="2")
+    assert child.python("answer = [tool.call(None, {}) for _, tool in registry.composition().tools]") == [["own"]]
+    assert child.list()["rows"]["own"]["title"] == "two"
 
 
 def test_two_registries_of_one_process_see_the_same_code(environment, living, tmp_path):

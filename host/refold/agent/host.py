@@ -124,11 +124,10 @@ class Host:
         from refold.importers.formats import BUILT_IN
         from refold.importers.store import import_file
 
-        with self.registry.running():
-            added = tuple(importer for _, importer in self.registry.composition().importers)
-            return import_file(
-                self.database, source, format=format, session=session, importers=(*BUILT_IN, *added), progress=progress
-            )
+        added = tuple(importer for _, importer in self.registry.composition().importers)
+        return import_file(
+            self.database, source, format=format, session=session, importers=(*BUILT_IN, *added), progress=progress
+        )
 
     def extensions(self, session: str | None = None) -> Extensions:
         """The extensions as they stand, for a session or for one without choices of its own. Raises NotFound."""
@@ -145,7 +144,8 @@ class Host:
     def choose(self, id: str, on: bool | None, session: str | None = None) -> Extensions:
         """Switches an extension on or off, globally or for one session; None drops the choice of that scope.
 
-        The choice holds from the next request on. Raises Refused, naming the rule, or NotFound; then nothing changed.
+        The choice holds from the next turn on: one that runs keeps the extensions it began with. Raises Refused,
+        naming the rule, or NotFound; then nothing changed.
         """
         self.store_choice(id, on, session)
         return self.extensions(session)
@@ -177,8 +177,8 @@ class Host:
     def reload(self) -> Reloaded:
         """Picks up extensions that pip installed, upgraded or removed while this process lives.
 
-        Waits until nothing runs in this process. Raises Busy when that takes too long, RefoldError when the scan
-        failed; then everything stays as it was.
+        It waits for nobody and may be called from inside a turn: turns that run go on with the code they began with,
+        new ones get the new code. Raises RefoldError when the scan failed; then everything stays as it was.
         """
         return self.registry.reload()
 

@@ -34,7 +34,7 @@ from refold.transcript.leases import Lease
 from refold.values.errors import RefoldError
 from refold.values.messages import Message, ToolSpec
 from refold.values.outcome import Applied
-from refold.values.rows import Call, Replay, Row, SourceRef
+from refold.values.rows import Call, Image, Replay, Row, SourceRef
 
 if TYPE_CHECKING:
     from refold.agent.session import Session
@@ -53,11 +53,13 @@ NO_APPROVAL = "[not executed: this call needs approval, and it was not given]"
 
 @define(eq=False)
 class Sending:
-    """`TurnHost` over a session that this turn holds. `read_only` offers read-only tools alone."""
+    """`TurnHost` over a session that this turn holds. `composition` are the extensions from its first to its last
+    request, whatever is chosen or reloaded meanwhile; `read_only` offers read-only tools alone."""
 
     session: Session
     lease: Lease
     stop: threading.Event
+    composition: Composition
     read_only: bool = False
     _refused: bool = field(default=False, init=False)
     _elided: dict[int, str] = field(factory=dict, init=False)
@@ -67,8 +69,7 @@ class Sending:
 
     @property
     def recovers(self) -> bool:
-        compaction = self._composition().compaction
-        return compaction.enable and compaction.auto
+        return self.composition.compaction.enable and self.composition.compaction.auto
 
     def cancelled(self) -> bool:
         return self.stop.is_set()
@@ -152,7 +153,7 @@ class Sending:
         answer: Answer | None = None
         outcome, counted = "interrupted", None
         try:
-            for piece in client.stream(request, self.session.image_bytes, cancelled=self.cancelled):
+            for piece in client.stream(request, self._image_bytes, cancelled=self.cancelled):
                 if isinstance(piece, Answer):
                     answer = piece
                 else:
@@ -217,7 +218,7 @@ class Sending:
             return self._compact(call, emit)
         if own is not None and (own.read_only or not self.read_only):
             return self._own(own, call, of)
-        for extension, tool in self._composition().tools:
+        for extension, tool in self.composition.tools:
             if tool.name == call.name:
                 return self._extension(extension, tool, call, of)
         offered = ", ".join(self._offered()) or "none"
@@ -283,6 +284,7 @@ class Sending:
             traits={tool.name: tool.traits for tool in self.session.tools if tool.traits is not None},
             refused_in_turn=self._refused,
             elided=self._elided,
+            composition=self.composition,
         )
         return self.session.look(wish, Ears(_held, hearing.started, hearing.progress, self.cancelled))
 
@@ -291,25 +293,24 @@ class Sending:
         resolved = standing.resolved
         if resolved is None or not resolved.provider.count:
             return standing.desk
-        client, pictures = self.session.host.client(resolved.provider), self.session.image_bytes
+        client, pictures = self.session.host.client(resolved.provider), self._image_bytes
         return evolve(standing.desk, count=lambda request: client.count(request, pictures, cancelled=self.cancelled))
 
-    def _composition(self) -> Composition:
-        return self.session.host.composition(self.session.id)
+    def _image_bytes(self, image: Image) -> bytes:
+        return self.session.picture(image, self.composition)
 
     def _own_tools(self) -> Iterable[HostTool]:
         return [tool for tool in self.session.tools if tool.read_only or not self.read_only]
 
     def _compact_spec(self) -> tuple[ToolSpec, ...]:
-        composition = self._composition()
         taken = self.session.tool(COMPACT_TOOL) is not None
-        if self.read_only or taken or composition.strategy is None or not composition.compaction.enable:
+        if self.read_only or taken or self.composition.strategy is None or not self.composition.compaction.enable:
             return ()
         return (compact_tool_spec(sorted(self.session.host.models.file().models)),)
 
     def _offered(self) -> list[str]:
         own = [*(tool.spec for tool in self._own_tools()), *self._compact_spec()]
-        return sorted({*(tool.name for tool in own), *(tool.name for _, tool in self._composition().tools)})
+        return sorted({*(tool.name for tool in own), *(tool.name for _, tool in self.composition.tools)})
 
 
 def _held() -> AbstractContextManager[object]:

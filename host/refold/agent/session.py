@@ -30,7 +30,6 @@ from refold.prepare.request import Ask, Attempted, Check, Desk, Prepared
 from refold.prepare.work import Bench
 from refold.transcript import images, requests, rows, search, sessions
 from refold.transcript.append import append
-from refold.transcript.database import Reader
 from refold.transcript.deletion import delete
 from refold.transcript.fork import ForkHook, ForkReport, fork
 from refold.transcript.leases import lease
@@ -40,6 +39,7 @@ from refold.values.rows import Call, Image, Row, SourceRef
 
 if TYPE_CHECKING:
     from refold.agent.host import Host
+    from refold.registry.composition import Composition
 
 _NEW = SourceRef("", 0)
 
@@ -124,13 +124,12 @@ class Session:
 
     def fork(self, at: int, id: str | None = None) -> ForkReport:
         """A new session with the rows up to `at`, and the state of extensions that copy it. Raises Refused."""
-        with self.host.registry.running():
-            hooks = [
-                ForkHook(each.id, each.manifest.tables, partial(_forked, each.hook))
-                for each in self.host.composition(self.id).installed
-                if each.gives("session_forked")
-            ]
-            return fork(self.host.database, self.id, at, id, hooks)
+        hooks = [
+            ForkHook(each.id, each.manifest.tables, partial(_forked, each.hook))
+            for each in self.host.composition(self.id).installed
+            if each.gives("session_forked")
+        ]
+        return fork(self.host.database, self.id, at, id, hooks)
 
     def delete(self) -> int:
         """Deletes the session with all its state; returns how many rows it had. Raises Busy while it is held."""
@@ -140,10 +139,9 @@ class Session:
 
     def check(self, window: int | None = None) -> Check:
         """Whether compaction is due. Constant in the session's length; it decodes and writes nothing."""
-        with self.host.registry.running():
-            desk, ask = self._standing(window)
-            with self.host.database.read() as reader:
-                return check(desk, ask, reader)
+        desk, ask = self._standing(window)
+        with self.host.database.read() as reader:
+            return check(desk, ask, reader)
 
     def prepare(self, window: int | None = None, protocol: str | None = None) -> Prepared:
         """The request that the model would get next, compacted first when that is due.
@@ -151,11 +149,10 @@ class Session:
         `window` (tokens) goes before every other source; `protocol` is the wire format (default: the model's own).
         Raises ProjectionFailed.
         """
-        with self.host.registry.running():
-            turn = self.newest_turn()
-            prepared = road.prepare(*self._standing(window, protocol), resting=turn == self.memory.rested_turn)
-            self.memory.took(prepared, turn)
-            return prepared
+        turn = self.newest_turn()
+        prepared = road.prepare(*self._standing(window, protocol), resting=turn == self.memory.rested_turn)
+        self.memory.took(prepared, turn)
+        return prepared
 
     def compact(
         self,
@@ -173,7 +170,7 @@ class Session:
         it does by itself). `stop` ends it when set, as `cancel` does. Raises CompactionFailed or ProjectionFailed,
         Busy when the session is held, Refused for an unknown model or level; then nothing changed.
         """
-        with self.host.registry.running(), self._stoppable(stop) as stopped:
+        with self._stoppable(stop) as stopped:
             hearing = Hearing(on_event, stopped.is_set)
             wish = self._wish(window, None, instructions, summarizer, reasoning)
             hold = partial(lease, self.host.database, self.id, "compact")
@@ -194,11 +191,10 @@ class Session:
 
         No model is called and nothing is written. Raises Refused or NotFound for a strategy that cannot be chosen.
         """
-        with self.host.registry.running():
-            desk, ask = self._standing(window)
-            if strategy is not None:
-                desk = evolve(desk, composition=self.host.proposed(strategy, self.id))
-            return road.plan(desk, ask)
+        desk, ask = self._standing(window)
+        if strategy is not None:
+            desk = evolve(desk, composition=self.host.proposed(strategy, self.id))
+        return road.plan(desk, ask)
 
     # The turn
 
@@ -241,9 +237,9 @@ class Session:
     def _turn(
         self, prompt: Row | None, read_only: bool, emit: Emit, max_steps: int | None, stop: threading.Event | None
     ) -> TurnFinished:
-        held = lease(self.host.database, self.id, "send")
-        with self.host.registry.running(), held as mine, self._stoppable(stop) as stopped:
-            return Turn(Sending(self, mine, stopped, read_only), emit, self._follow_ups, max_steps).run(prompt)
+        with lease(self.host.database, self.id, "send") as mine, self._stoppable(stop) as stopped:
+            sending = Sending(self, mine, stopped, self.host.composition(self.id), read_only)
+            return Turn(sending, emit, self._follow_ups, max_steps).run(prompt)
 
     def stream(self, text: str, images: Sequence[Image] = (), **options: Any) -> Iterator[Event]:
         """Like `send`, event by event; `TurnFinished` is the last. Ending the iteration early cancels the turn."""
@@ -303,10 +299,8 @@ class Session:
     def stored_folds(self) -> list[Fold]:
         """Every stored fold, in the order of its boundary: those of fold plugins, whether or not they compose, and
         what the strategy in force shows in place of rows. An extension that fails lists none."""
-        with self._reading() as reader:
-            desk, ask = self._standing()
-            view, _ = open_view(desk, ask, reader)
-            return stored_folds(view, desk.notices)
+        with self._viewing() as (view, bench):
+            return stored_folds(view, bench.notices)
 
     def tail(self, after: int = 0, limit: int = 100, *, history: bool = False) -> Tail:
         """The next rows behind seq `after`, at most `limit` of them, for a follower of the session.
@@ -314,38 +308,37 @@ class Session:
         One that is behind may get a snapshot and the rows behind it, where an enabled extension offers one; with
         `history` it always gets the rows. Raises NotFound.
         """
-        with self._reading() as reader:
-            desk, ask = self._standing()
-            view, _ = open_view(desk, ask, reader)
-            offered = None if history else tail_snapshot(view, desk.notices)
+        with self._viewing() as (view, bench):
+            offered = None if history else tail_snapshot(view, bench.notices)
             snapshot = offered if offered is not None and after < offered.covers.upto else None
         start = snapshot.covers.upto if snapshot is not None else after
         return page(self.sized_rows(start, limit + 1), start, limit, snapshot)
 
     def image_bytes(self, image: Image) -> bytes:
         """The bytes of a picture of this session, stored or made by the extension that owns it. Raises NotFound."""
-        with self._reading() as reader:
-            if image.owner is None:
+        return self.picture(image)
+
+    def picture(self, image: Image, composition: Composition | None = None) -> bytes:
+        """The same, with the extensions that a turn began with. Raises NotFound."""
+        if image.owner is None:
+            with self.host.database.read() as reader:
                 return images.load_image(reader, image.key).data
-            return extension_calls.picture(*self._work(reader), image)
+        with self._viewing(composition) as (view, bench):
+            return extension_calls.picture(view, bench, image)
 
     def run(self, command: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Runs a command of an enabled extension, such as `lcm tree`. Raises NotFound, or what the command raises."""
-        with self._reading() as reader:
-            return extension_calls.run(*self._work(reader), command, arguments)
+        with self._viewing() as (view, bench):
+            return extension_calls.run(view, bench, command, arguments)
 
     @contextmanager
-    def _reading(self) -> Iterator[Reader]:
-        """A snapshot that holds the tables of every extension: the first composition of a process makes them."""
-        with self.host.registry.running():
-            self.host.registry.composition()
-            with self.host.database.read() as reader:
-                yield reader
-
-    def _work(self, reader: Reader) -> tuple[View, Bench]:
-        desk, ask = self._standing()
-        view, _ = open_view(desk, ask, reader)
-        return view, Bench(desk.database, desk.summarize, desk.notices, desk.started, desk.progress, desk.cancelled)
+    def _viewing(self, composition: Composition | None = None) -> Iterator[tuple[View, Bench]]:
+        """The session in one snapshot, which is taken after the extensions made their tables."""
+        desk, ask = self._standing(composition=composition)
+        with self.host.database.read() as reader:
+            view, _ = open_view(desk, ask, reader)
+            lent = desk.database, desk.summarize, desk.notices, desk.started, desk.progress, desk.cancelled
+            yield view, Bench(*lent)
 
     def look(self, wish: Wish, ears: Ears) -> Standing:
         """What a preparation needs, from one look at the session."""
@@ -369,9 +362,12 @@ class Session:
             traits={tool.name: tool.traits for tool in self.tools if tool.traits is not None},
         )
 
-    def _standing(self, window: int | None = None, protocol: str | None = None) -> tuple[Desk, Ask]:
+    def _standing(
+        self, window: int | None = None, protocol: str | None = None, composition: Composition | None = None
+    ) -> tuple[Desk, Ask]:
         hold = partial(lease, self.host.database, self.id, "compact")
-        standing = self.look(self._wish(window, protocol), Ears(hold, unheard, _unwatched, _never))
+        wish = evolve(self._wish(window, protocol), composition=composition)
+        standing = self.look(wish, Ears(hold, unheard, _unwatched, _never))
         return standing.desk, standing.ask
 
     def newest_turn(self) -> int:

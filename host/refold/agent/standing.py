@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from refold.agent.host import Host
     from refold.providers.exchange import Answer
     from refold.providers.models import ResolvedModel
+    from refold.registry.composition import Composition
     from refold.summarize.reply import Summarizer
 
 LARGEST = 2**53
@@ -54,7 +55,8 @@ class Wish:
 
     `window` is tokens and goes before every other source; `protocol` is the wire format to prepare for; `summarizer`
     names a model and `reasoning` its level; `instructions` tell a summarizer what to keep. `beside` are messages that
-    stand behind the history in this request alone. `elided` and `refused_in_turn` come from a refusal.
+    stand behind the history in this request alone. `elided` and `refused_in_turn` come from a refusal. `composition`
+    are the extensions that a turn began with; None: those in force now.
     """
 
     window: int | None = None
@@ -67,6 +69,7 @@ class Wish:
     traits: Mapping[str, ToolTraits] = field(factory=dict)
     refused_in_turn: bool = False
     elided: Mapping[int, str] = field(factory=dict)
+    composition: Composition | None = None
 
 
 @frozen(eq=False)
@@ -107,7 +110,7 @@ def look(host: Host, session: str, system: str | None, memory: Memory, wish: Wis
     unheeded = (wish.instructions or wish.reasoning) and [each.name for each in chain] == [Offline().name]
     desk = Desk(
         database=host.database,
-        composition=host.registry.composition(choices),
+        composition=wish.composition or host.registry.composition(choices),
         summarize=partial(
             summarize,
             summarizers=chain,

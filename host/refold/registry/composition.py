@@ -46,7 +46,7 @@ class About:
 
 @frozen(eq=False)
 class Composition:
-    """What serves one session for a turn.
+    """What serves one session for a turn, from its beginning to its end, whatever is chosen or reloaded meanwhile.
 
     `extensions` are the enabled ones in registry order, `installed` all healthy ones, on or off (their migrations and
     fork hooks run). `generation` counts reloads of the process's registry.

@@ -62,9 +62,12 @@ def refresh(changed: Iterable[Distribution]) -> None:
 
 
 def remove_modules(names: Iterable[str]) -> None:
-    """Forgets modules, also as attributes of their parent packages."""
-    for name in names:
-        module = sys.modules.pop(name, None)
+    """Forgets modules, also as attributes of parent packages that stay.
+
+    A parent that goes with them keeps its attributes: a turn may still run its code.
+    """
+    forgotten = {name: sys.modules.pop(name, None) for name in names}
+    for name, module in forgotten.items():
         parent, _, child = name.rpartition(".")
         holder = sys.modules.get(parent)
         if holder is not None and vars(holder).get(child) is module and module is not None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from attrs import evolve, frozen
 
-from refold.registry import home_file, loading, silence
+from refold.registry import home_file, loading
 from refold.registry.composition import (
     About,
     Composition,
@@ -61,8 +60,10 @@ class Registry:
     Nothing is imported before `load`, which the first composition does by itself. Safe for threads.
 
         registry = Registry(home, migrate)
-        with registry.running():
-            composition = registry.composition({"lcm": True})
+        composition = registry.composition({"lcm": True})
+
+    Whoever works with a composition holds it from the beginning to the end of that work: a reload makes the next one
+    and waits for nobody. What a reload took out of force is freed when the last who holds it is done.
     """
 
     def __init__(self, home: Path, migrate: Migrate) -> None:
@@ -73,21 +74,16 @@ class Registry:
         self._built: dict[tuple[object, ...], Composition] = {}
         self._lock = threading.RLock()
 
-    def running(self) -> AbstractContextManager[None]:
-        """Around every turn, compaction, command and import: a reload waits until none runs in this process."""
-        return silence.PROCESS.running()
-
     def load(self) -> None:
         """Imports what is installed, once. An extension that fails is a problem; this raises for none of them."""
         self._now()
 
-    def reload(self, seconds: float = 30.0) -> Reloaded:
-        """Scans again and exchanges the code that changed, once nothing runs in this process.
+    def reload(self) -> Reloaded:
+        """Scans again and exchanges the code that changed, for every composition that is asked for from now on.
 
-        Raises Busy after that many seconds of waiting, Refused from inside a turn, RefoldError when the scan failed;
-        then the extensions loaded before stay in force.
+        Raises RefoldError when the scan failed; then the extensions loaded before stay in force.
         """
-        with silence.PROCESS.alone(seconds), self._lock:
+        with self._lock:
             old = self._in_force.generation if self._in_force else Generation()
             now = self._advance(old, _scanned())
             before, after = old.loaded, now.generation.loaded

@@ -29,8 +29,8 @@ class Seen:
 
 def look(session: Session, window: int | None) -> Seen:
     """The projection of the strategy in force, made twice in one snapshot. Raises whatever the strategy raises."""
-    with session.host.registry.running(), session.host.database.read() as reader:
-        desk, ask = session._standing(window)
+    desk, ask = session._standing(window)
+    with session.host.database.read() as reader:
         view, _ = open_view(desk, ask, reader)
         extension = view.composition.strategy
         assert extension is not None
@@ -43,9 +43,8 @@ def look(session: Session, window: int | None) -> Seen:
 
 def refuse(session: Session, window: int | None, limit: int) -> Prepared:
     """The request to ask again with, after a provider refused the last one as larger than `limit` tokens."""
-    with session.host.registry.running():
-        desk, ask = session._standing(window)
-        return recover(desk, ask, Figures(limit)).prepared
+    desk, ask = session._standing(window)
+    return recover(desk, ask, Figures(limit)).prepared
 
 
 def strategy_package(host: Host) -> str:

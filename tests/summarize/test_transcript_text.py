@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,6 +37,19 @@ def test_every_row_is_a_labelled_block_and_a_result_names_its_tool() -> None:
         "[user] Read it\n[assistant] Reading\n[call read] path: x.py\nlimit: 3\n[result read] print(1)\n"
         "[call bash] command: ls\n[error bash] no such file"
     )
+
+
+@given(
+    kind=st.sampled_from(["user", "assistant", "result", "event", "replay"]),
+    text=st.sampled_from(["", " \n\t", "word", "\ud800", "\x00", "\u200b"]),
+    calls=st.sampled_from([(), (Call("a", "ls", {}),)]),
+    images=st.sampled_from([(), (Image("k", "image/png", 8, 8),)]),
+)
+def test_a_row_is_wordless_exactly_when_a_summarizer_reads_nothing_of_it(
+    kind: Any, text: str, calls: tuple[Call, ...], images: tuple[Image, ...]
+) -> None:
+    row = Row(ref(1), kind, 1, 0, text=text, calls=calls if kind == "assistant" else (), images=images)
+    assert row.wordless == (not any(step.blocks or step.said for step in flatten([row], {})))
 
 
 def test_replay_and_event_rows_and_rows_without_words_are_left_out() -> None:

@@ -11,7 +11,7 @@ from refold.prepare.context import View
 from refold.prepare.draw import Drawn, sent_history
 from refold.prepare.listen import listen, one_line, say
 from refold.prepare.request import Attempted, Desk
-from refold.prepare.work import Attempt, Bench, BoundWork, CompactWork, Planned, held
+from refold.prepare.work import Attempt, Bench, BoundWork, CompactWork, Ended, held
 from refold.registry.answers import checked
 from refold.registry.contributions import Extension
 from refold.values.errors import CompactionFailed, SummaryRejected, Superseded, Vetoed
@@ -37,8 +37,8 @@ def attempt(desk: Desk, drawn: Drawn, demand: Demand, *, dry: bool = False) -> A
     work = CompactWork(view, strategy, bench, drawn.elided, attempt=under_way)
     try:
         outcome = _outcome(strategy.strategy.compact(work, demand), view.history.range, under_way)
-    except Planned as planned:
-        return Attempted(Nothing(str(planned)), drawn.size, under_way.named)
+    except Ended as ended:
+        return Attempted(Nothing(str(ended)), drawn.size, under_way.named)
     except (Exception, SystemExit) as error:
         outcome = _failed(strategy.id, error, under_way, work)
     if isinstance(outcome, Applied):

@@ -64,8 +64,9 @@ class Attempt:
     committed: bool = False
 
 
-class Planned(BaseException):
-    """A dry run came to `begin` and ends there; no strategy takes it for a failure that it could work around."""
+class Ended(BaseException):
+    """An attempt ends at `begin`: it is a dry run, or nothing stands in the rows. No strategy takes it for a failure
+    that it could work around."""
 
 
 @define(eq=False)
@@ -139,9 +140,12 @@ class CompactWork(BoundWork):
     def begin(self, rows: RowRange) -> None:
         if self.attempt.named is not None:
             raise RuntimeError("begin was called twice in one compaction")
-        self.attempt.named = held(checked(rows, RowRange), self.history.range)
+        held(checked(rows, RowRange), self.history.range)
+        if all(row.wordless for row in self.history.rows(rows)):
+            raise Ended(f"rows {rows.after + 1}-{rows.upto} hold no words, and nothing else is old enough to fold")
+        self.attempt.named = rows
         if self.attempt.dry:
-            raise Planned(f"rows {rows.after + 1}-{rows.upto} would be folded")
+            raise Ended(f"rows {rows.after + 1}-{rows.upto} would be folded")
         event = Event(self.attempt.demand, self.strategy or "", rows)
         for each in self.view.composition.extensions:
             reason = listen(self.bench.notices, each.id, "pre_compact", partial(_veto, self.view, each, event))

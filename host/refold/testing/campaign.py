@@ -15,7 +15,7 @@ from refold.agent.host import Host
 from refold.testing.case import Case, make_home
 from refold.testing.clock import another_day
 from refold.testing.contents import differing
-from refold.testing.histories import TOUR, histories
+from refold.testing.histories import SILENCE, TOUR, histories
 from refold.testing.looking import strategy_package
 from refold.testing.player import Player
 from refold.testing.rules import Rule
@@ -52,8 +52,9 @@ class Campaign:
         make_home(self.case, self.folder / "home")
 
     def run(self, count: int) -> None:
-        """Plays the tour and `count` random histories: the same ones every time, or new ones in a deep run."""
-        self._note(TOUR, self.play(TOUR))
+        """Plays the fixed histories and `count` random ones: the same every time, or new ones in a deep run."""
+        for fixed in (TOUR, SILENCE):
+            self._note(fixed, self.play(fixed))
         deep = os.environ.get("REFOLD_CONFORMANCE") == "deep"
         chosen = settings(
             max_examples=count,

@@ -91,6 +91,28 @@ TOUR: tuple[Step, ...] = (
 """A history that comes by everything once; it is played before the random ones."""
 
 
+SILENCE: tuple[Step, ...] = (
+    Happen("notice"),
+    Happen("command", Text("/model other")),
+    Think("elsewhere"),
+    Say(Text("describe every area")),
+    *(Act(Text(f"area {area} does this and that. ", 40), ("a",), ("a",)) for area in range(8)),
+    Overflow(2_500, 1_000),
+    Prepare(2_500),
+    Act(Text("done")),
+    Compact(2_500),
+    Say(Text(" ")),
+    Act(Text("")),
+    Say(Text("and the rest?")),
+    Act(Text("the rest does nothing. ", 300)),
+    Happen("notice"),
+    Say(Text("thank you")),
+    Compact(2_500),
+    Prepare(2_500),
+)
+"""Events, opaque items and blank messages in front of turns that are longer than a summarizer reads at once."""
+
+
 def histories() -> SearchStrategy[tuple[Step, ...]]:
     """Something to fold, then anything in any order; most requests of a history are for one window."""
     return _WINDOWS.flatmap(_history)

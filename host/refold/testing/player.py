@@ -14,6 +14,7 @@ from attrs import define, field
 from refold.agent.host import Host
 from refold.prepare.request import Prepared
 from refold.registry import home_file
+from refold.summarize.accept import WORDS
 from refold.testing import rules
 from refold.testing.case import Case, put_settings
 from refold.testing.contents import ROUTINE, Contents, differing
@@ -131,6 +132,7 @@ class Player(Watch):
         self._summarizer.script(*moods)
         prepared = thread.session.prepare(window)
         applied = applied_in(prepared)
+        self._check_words(*prepared.notices)
         if not applied:
             tried = prepared.attempted is not None or prepared.rests
             self._unchanged(Rule.FAILURE if tried else Rule.READS, before)
@@ -251,6 +253,7 @@ class Player(Watch):
         before, seen = self._contents(*ROUTINE), self._look(window)
         self._summarizer.script(*moods)
         prepared = refuse(self._thread.session, window, limit)
+        self._check_words(*prepared.notices)
         applied = applied_in(prepared)
         if applied is None:
             self.happened["failed compaction after a refusal"] += 1
@@ -265,10 +268,16 @@ class Player(Watch):
 
     def _failed(self, error: CompactionFailed, before: Contents, seen: Seen, window: int | None) -> None:
         self.happened["failed compaction"] += 1
+        self._check_words(str(error))
         if error.__cause__ is not None and not isinstance(error.__cause__, RefoldError):
             self._check(Rule.ANSWERS, str(error))
         self._unchanged(Rule.FAILURE, before)
         self._view_stayed(seen, window)
+
+    def _check_words(self, *told: str) -> None:
+        """Rows that hold no words are no failure: nothing was said in them that a summary could lose."""
+        if any(WORDS["nothing"] in each for each in told):
+            self._check(Rule.ANSWERS, "rows without words had to be summarized by themselves")
 
     def _view_stayed(self, seen: Seen, window: int | None) -> None:
         if self._look(window).projection != seen.projection:

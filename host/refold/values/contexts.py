@@ -141,7 +141,10 @@ class Work(Context, Protocol):
     """A context that may also summarize and commit."""
 
     def begin(self, rows: RowRange) -> None:
-        """In `compact`, once, before the first summary or commit: runs `pre_compact`. Raises Vetoed."""
+        """In `compact`, once, before the first summary or commit: runs `pre_compact`. Raises Vetoed.
+
+        A dry run ends here, and so does a compaction of rows that hold no words (`Row.wordless`): neither returns.
+        """
 
     def summarize(
         self,

@@ -115,3 +115,10 @@ class Row:
     ok: bool = True
     images: tuple[Image, ...] = ()
     replay: Replay | None = None
+
+    @property
+    def wordless(self) -> bool:
+        """Whether a summary has nothing to read in it: an event, an opaque item, a blank message."""
+        if self.kind in ("event", "replay"):
+            return True
+        return self.kind != "result" and not (self.text.strip() or self.calls or self.images)

@@ -48,9 +48,10 @@ _COLUMNS = (
 class Block:
     """A summary of the rows `after < seq <= upto`.
 
-    Where `prompt` is a row of these, the rows from it to `prompt_upto` stand in front as they are, the prompt itself
-    cut to `prompt_characters` under a window of `window` tokens. `ends`: at `upto` no prompt waits for an answer that
-    this chain does not show, so a fork may end there. `folds` and `folds_upto` are those of the chain.
+    Where `prompt` is a row of these, the rows up to `prompt_upto` stand in front as they are, the prompt itself cut to
+    `prompt_characters` under a window of `window` tokens; those before the prompt hold no words. `ends`: at `upto` no
+    prompt waits for an answer that this chain does not show, so a fork may end there. `folds` and `folds_upto` are
+    those of the chain.
     """
 
     number: int

@@ -43,6 +43,7 @@ def fold(context: Work, demand: Demand, base: Base, found: Layout, parts: Sequen
     SummaryFailed or Superseded when there is not even the first; then nothing was written."""
     rows = RowRange(context.session, parts[0].after, parts[-1].upto)
     context.begin(rows)
+    parts = _with_words(context, parts)
     written, note = base, ""
     summaries: list[Summary] = []
     for number, part in enumerate(parts):
@@ -73,6 +74,18 @@ def fold(context: Work, demand: Demand, base: Base, found: Layout, parts: Sequen
     told = Summary(summaries[-1].text, " + ".join(models), sum(summary.passes for summary in summaries))
     covers = RowRange(context.session, rows.after, written.after)
     return Applied(covers, summary=told, note=note)
+
+
+def _with_words(context: Work, parts: Sequence[Part]) -> Sequence[Part]:
+    """The parts; rows that hold no words, such as events, go into the block of those behind them."""
+    grown: list[Part] = []
+    after = parts[0].after
+    for part in parts:
+        rows = RowRange(context.session, after, part.upto)
+        if not all(row.wordless for row in context.history.rows(rows)):
+            grown.append(evolve(part, after=after))
+            after = part.upto
+    return grown
 
 
 def merge(context: Work, base: Base, prompt: int | None) -> str:

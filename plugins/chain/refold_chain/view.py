@@ -53,7 +53,7 @@ def _section(context: Context, block: Block) -> Section:
     if block.prompt is None:
         rows = RowRange(context.session, block.after, block.upto)
         return Section(f"block-{block.number}", label, "summary", (note,), rows)
-    shown = RowRange(context.session, block.prompt - 1, block.prompt_upto)
+    shown = RowRange(context.session, block.after, block.prompt_upto)
     covers = RowRange(context.session, block.prompt_upto, block.upto)
     return Section(f"block-{block.number}", label, "summary", (Rows(shown, _elision(context, block)), note), covers)
 

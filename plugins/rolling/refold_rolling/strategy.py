@@ -150,7 +150,8 @@ def _fold(context: Work, demand: Demand, base: Base, rows: RowRange) -> Outcome:
 def _summarize(context: Work, base: Base, rows: RowRange, window: int) -> Summary:
     """One call a chunk, each carrying the summary so far; folds of others go first, as the oldest material."""
     limit = plan.summary_limit(window)
-    parts = list(plan.chunks(context.history, rows, plan.chunk_budget(window)))
+    chunks = plan.chunks(context.history, rows, plan.chunk_budget(window))
+    parts = [part for part in chunks if not all(row.wordless for row in context.history.rows(part))]
     text = base.state.summary if base.state else ""
     passes, model = 0, ""
     if not parts:

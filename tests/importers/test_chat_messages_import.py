@@ -103,7 +103,7 @@ def test_a_document_that_breaks_off_gives_the_messages_before_the_break(read):
     whole = json.dumps(OPENAI_MESSAGES).encode()
     rows, skipped = read(OPENAI, whole[: whole.index(b"both") + 2])
     assert len(rows) == 6
-    assert skipped == ["a value is not JSON, or the document ends in the middle of it; 5 messages before it were read"]
+    assert skipped == ["the file is cut: its JSON ends in the middle; 5 messages before it were read"]
 
 
 @pytest.mark.parametrize("importer", [OPENAI, ANTHROPIC], ids=lambda importer: importer.format)

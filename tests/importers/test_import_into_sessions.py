@@ -319,3 +319,18 @@ def test_of_very_many_skipped_lines_the_number_is_told(database, lines):
     done = import_file(database, io.BytesIO(lines(prompt(1, "go")) + b"x\n" * 10_500))
     assert len(done.skipped) == 10_001
     assert done.skipped[-1] == Skipped(None, "500 further lines were skipped")
+
+
+@pytest.mark.parametrize("cut", [30, 45, 70_000])
+def test_a_document_that_is_cut_says_so(cut, database, tmp_path):
+    whole = json.dumps([{"role": "user", "content": "x" * 100_000}, {"role": "assistant", "content": "ok"}]).encode()
+    (tmp_path / "cut.json").write_bytes(whole[:cut])
+    with pytest.raises(Refused, match=r"the file is cut: its JSON ends in the middle.*nothing was imported"):
+        import_file(database, tmp_path / "cut.json")
+    (tmp_path / "odd.json").write_bytes(json.dumps({"a": [1] * 100_000}).encode()[:-cut])
+    with pytest.raises(Refused, match=r"its format is not known, and the file is cut: its JSON ends in the middle"):
+        import_file(database, tmp_path / "odd.json")
+    (tmp_path / "end.json").write_bytes(whole[:-2])
+    done = import_file(database, tmp_path / "end.json")
+    assert done.rows == 1
+    assert done.skipped[0].reason == "the file is cut: its JSON ends in the middle; 1 messages before it were read"

@@ -1,20 +1,23 @@
 """A whole JSON document read piece by piece, so that a large one costs the memory of its largest message.
 
-Two shapes: a list of messages, or an object in which one key holds that list.
+Two shapes: a list of items, or an object in which one key holds that list.
 """
 
 from __future__ import annotations
 
 import codecs
-import io
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 from refold.importers.lines import BOM, LINE_LIMIT, Unreadable, exact_integer
 
-_CHUNK = 1024 * 1024
+_CHUNK = 256 * 1024
 _SPACE = " \t\r\n"
+MESSAGES = ("messages",)
+CUT = "the file is cut: its JSON ends in the middle"
+_WORD_BEGINS = re.compile(r"t(r(ue?)?)?|f(a(l(se?)?)?)?|n(u(ll?)?)?|-").fullmatch
 _DECODER = json.JSONDecoder(strict=False, parse_int=exact_integer)
 
 
@@ -54,17 +57,21 @@ class _Text:
         """Takes one character. Raises _Ended when another one, or none, stands there."""
         found = self.peek()
         if found != expected:
-            raise _Ended("the document ends in the middle" if not found else f"`{expected}` is missing")
+            raise _Ended(CUT if not found else f"`{expected}` is missing")
         self._at += 1
 
     def value(self) -> Any:
         """Takes one JSON value; doubling what is read at a time keeps long values linear. Raises _Ended."""
         self.peek()
         while True:
+            at_end = False
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
             except RecursionError:
                 raise _Ended("a value is nested too deeply to be read") from None
+            except json.JSONDecodeError as error:
+                value, end = None, -1
+                at_end = self._is_cut(error)
             except ValueError:
                 value, end = None, -1
             # A number that touches the end of the window may go on behind it.
@@ -72,18 +79,26 @@ class _Text:
                 self._at = end
                 return value
             if self._ended:
-                raise _Ended("a value is not JSON, or the document ends in the middle of it")
+                raise _Ended(CUT if at_end else "a value is not JSON")
             if len(self._text) - self._at > self._limit:
                 raise _Ended(f"a value is over the limit of {self._limit} bytes")
             self._grow(max(_CHUNK, len(self._text) - self._at))
 
+    def _is_cut(self, error: json.JSONDecodeError) -> bool:
+        """Whether the text ended where JSON would have gone on, rather than going on with something else."""
+        rest = self._text[error.pos :].rstrip(_SPACE)
+        return not rest or error.msg.startswith("Unterminated string") or _WORD_BEGINS(rest[:5]) is not None
 
-def members(stream: BinaryIO, key: str = "messages", limit: int = LINE_LIMIT) -> Iterator[tuple[str, Any]]:
-    """The parts of a document in their order: `(key, item)` for each item of the list, `(name, value)` for the rest.
+
+def members(stream: BinaryIO, keys: Sequence[str] = MESSAGES, limit: int = LINE_LIMIT) -> Iterator[tuple[str, Any]]:
+    """The parts of a document in their order: `(key, item)` for each item of a list under one of the keys, and
+    `(name, value)` for the rest. The items of a document that is a list have the first key, or none where no
+    keys are given.
 
     A document that breaks off, or cannot be read any further, ends with `(key, Unreadable)`.
     """
     text = _Text(stream, limit)
+    first = keys[0] if keys else ""
     count = 0
     try:
         opening = text.peek()
@@ -91,7 +106,7 @@ def members(stream: BinaryIO, key: str = "messages", limit: int = LINE_LIMIT) ->
             return
         if opening == "[":
             for item in _items(text):
-                yield key, item
+                yield first, item
                 count += 1
         else:
             text.take("{")
@@ -100,9 +115,9 @@ def members(stream: BinaryIO, key: str = "messages", limit: int = LINE_LIMIT) ->
                 if not isinstance(name, str):
                     raise _Ended("an object's key is no text")
                 text.take(":")
-                if name == key and text.peek() == "[":
+                if name in keys and text.peek() == "[":
                     for item in _items(text):
-                        yield key, item
+                        yield name, item
                         count += 1
                 else:
                     yield name, text.value()
@@ -113,7 +128,7 @@ def members(stream: BinaryIO, key: str = "messages", limit: int = LINE_LIMIT) ->
         if text.peek():
             raise _Ended("there is text behind the end of the document")
     except _Ended as ended:
-        yield key, Unreadable(f"{ended}; {count} messages before it were read")
+        yield first, Unreadable(f"{ended}; {count} messages before it were read" if keys else str(ended))
 
 
 def _items(text: _Text) -> Iterator[Any]:
@@ -125,17 +140,3 @@ def _items(text: _Text) -> Iterator[Any]:
                 break
             text.take(",")
     text.take("]")
-
-
-def first_message(head: bytes) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The other keys and the messages that are whole in a document's beginning, for `detect`."""
-    others: dict[str, Any] = {}
-    messages: list[dict[str, Any]] = []
-    if head.removeprefix(BOM).lstrip()[:1] in (b"[", b"{"):
-        for name, value in members(io.BytesIO(head)):
-            if name == "messages":
-                if isinstance(value, dict):
-                    messages.append(value)
-            else:
-                others[name] = value
-    return others, messages

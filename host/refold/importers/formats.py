@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from refold.importers import refold_export
 from refold.importers.agents import claude_code, codex, gemini_cli, pi
 from refold.importers.messages import anthropic_messages, openai_chat
 from refold.values.errors import Refused
 from refold.values.tools import Importer
-
-HEAD = 64 * 1024
-"""Bytes of a file's beginning that `Importer.detect` gets."""
 
 # The chat formats come last, the plainest at the end: they are told by their shape alone.
 BUILT_IN: tuple[Importer, ...] = (
@@ -25,10 +22,10 @@ BUILT_IN: tuple[Importer, ...] = (
 )
 
 
-def detect(head: bytes, importers: Sequence[Importer] = BUILT_IN) -> Importer:
-    """The first importer that knows a file by its first 64 KiB; one that raises does not know it.
+def detect(head: bytes, importers: Sequence[Importer] = BUILT_IN, broken: Callable[[], str] = lambda: "") -> Importer:
+    """The first importer that knows a file by its head (`outline.head_of`); one that raises does not know it.
 
-    Raises Refused, listing the formats, when none does.
+    Raises Refused, listing the formats, when none does; `broken` then says what is wrong with the file, if anything.
     """
     for importer in importers:
         try:
@@ -37,6 +34,8 @@ def detect(head: bytes, importers: Sequence[Importer] = BUILT_IN) -> Importer:
         except (Exception, SystemExit):  # an extension's mistake costs its own format only
             continue
     what = "its format is not known" if head.strip() else "it is empty"
+    if reason := broken():
+        what = f"{what}, and {reason}"
     raise Refused(f"{what}; nothing was imported; formats: {_listed(importers)} (--format names one)")
 
 

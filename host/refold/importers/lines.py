@@ -89,16 +89,6 @@ def _rest(stream: BinaryIO, limit: int) -> int:
     return length
 
 
-def first_records(head: bytes, count: int = 20) -> list[Mapping[str, Any]]:
-    """The JSON objects among the first whole lines of a file's beginning, for `detect`."""
-    found: list[Mapping[str, Any]] = []
-    for line in head.removeprefix(BOM).split(b"\n")[:count]:
-        value = parse(line.strip())
-        if isinstance(value, dict):
-            found.append(value)
-    return found
-
-
 def json_text(value: Any) -> str:
     """A value as JSON text, the same for equal values; what JSON cannot say is replaced by words that say so."""
     try:

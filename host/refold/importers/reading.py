@@ -13,7 +13,9 @@ from typing import BinaryIO, cast
 
 from attrs import frozen
 
-from refold.importers.formats import HEAD
+from refold.importers.documents import members
+from refold.importers.lines import BOM, Unreadable
+from refold.importers.outline import head_of, is_lines
 from refold.registry.answers import checked
 from refold.values.errors import NotFound, RefoldError
 from refold.values.rows import Row
@@ -88,9 +90,15 @@ class SessionFile:
     stream: BinaryIO
 
     def head(self) -> bytes:
-        """The beginning that tells the format."""
+        """The beginning that tells the format, as `Importer.detect` gets it."""
+        return head_of(self.stream)
+
+    def broken(self) -> str:
+        """Why the JSON of the file cannot be read to its end; empty when it can, and for a file that is no JSON."""
+        if self.head().removeprefix(BOM).lstrip()[:1] not in (b"[", b"{") or is_lines(self.stream):
+            return ""
         self.stream.seek(0)
-        return self.stream.read(HEAD)
+        return next((value.reason for _, value in members(self.stream, ()) if isinstance(value, Unreadable)), "")
 
     def items(self, importer: Importer, skipped: list[Skipped], progress: Progress | None = None) -> Iterator[Row]:
         """The file's rows from the start; what is skipped goes to `skipped`.

@@ -20,9 +20,9 @@ from refold.importers.lines import (
     as_name,
     as_text,
     as_word,
-    first_records,
     records,
 )
+from refold.importers.outline import beginning
 from refold.importers.steps import picture, row
 from refold.transcript.append import EDGE_LIMIT
 from refold.transcript.images import PREFIX
@@ -34,7 +34,7 @@ _KINDS = frozenset(get_args(Kind))
 
 def detect(head: bytes) -> bool:
     """A header of refold's."""
-    return any(isinstance(each.get("refold"), int) and "session" in each for each in first_records(head))
+    return any(isinstance(each.get("refold"), int) and "session" in each for each in beginning(head).records)
 
 
 def rows(stream: BinaryIO) -> Iterator[Row | str]:

@@ -71,7 +71,7 @@ def import_file(
     unknown format, a file without any row, or a target that is not this file's; Busy when somebody holds the session.
     """
     with opened(source) as file:
-        importer = named(format, importers) if format else detect(file.head(), importers)
+        importer = named(format, importers) if format else detect(file.head(), importers, file.broken)
         skipped: list[Skipped] = []
         items = file.items(importer, skipped, progress)
         first = next(items, None)
@@ -136,7 +136,9 @@ def _verdict(plan: _Plan, earlier: Origin, found: Matched | Differs) -> tuple[Ma
 
 
 def _nothing(file: SessionFile, importer: Importer, skipped: Sequence[Skipped]) -> str:
-    first = f" (line {skipped[0].line}: {skipped[0].reason})" if skipped and skipped[0].line else ""
+    first = ""
+    if skipped:
+        first = f" ({f'line {skipped[0].line}: ' if skipped[0].line else ''}{skipped[0].reason})"
     return f"{file.name} holds no row of format {importer.format}{first}; nothing was imported"
 
 

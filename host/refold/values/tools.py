@@ -60,10 +60,11 @@ class Command:
 class Importer:
     """Reads session files of one format.
 
-    `detect` gets the first 64 KiB of a file. `rows` yields rows in order, or a `str` that says why the line just
-    read was skipped. A row's `ref.session` is the file's own name for the session; further names are child sessions,
-    and a `spawned` event row whose text is such a name marks where the child began. The host gives the durable
-    refs, turns and steps; an image's bytes travel in its key as a `data:` URL.
+    `detect` gets the beginning of a file, 64 KiB at most: its first bytes, or of larger JSON an outline in which texts
+    and lists are shortened, so that a large first message does not hide what stands behind it. `rows` yields rows in
+    order, or a `str` that says why the line just read was skipped. A row's `ref.session` is the file's own name for
+    the session; further names are child sessions, and a `spawned` event row whose text is such a name marks where the
+    child began. The host gives the durable refs, turns and steps; an image's bytes travel in its key as a `data:` URL.
     """
 
     format: str

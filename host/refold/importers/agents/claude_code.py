@@ -14,8 +14,9 @@ from typing import Any, BinaryIO
 from refold.importers.agents import claude_records as claude
 from refold.importers.agents.claude_links import Links
 from refold.importers.branches import MAIN
-from refold.importers.lines import Unreadable, as_map, as_name, as_text, as_word, first_records, records
+from refold.importers.lines import Unreadable, as_map, as_name, as_text, as_word, records
 from refold.importers.messages.anthropic_blocks import Said, read_assistant, read_user
+from refold.importers.outline import beginning
 from refold.importers.steps import Steps
 from refold.values.rows import Row
 from refold.values.tools import Importer
@@ -29,11 +30,11 @@ _KEYS = ("sessionId", "parentUuid", "leafUuid", "uuid", "messageId")
 
 
 def detect(head: bytes) -> bool:
-    """Records with Claude Code's types and links; a first record longer than the head is known by its keys."""
-    found = first_records(head)
-    if not found:
-        return b'"sessionId"' in head and b'"parentUuid"' in head
-    return any(as_word(record.get("type")) in _TYPES and any(key in record for key in _KEYS) for record in found)
+    """Records with Claude Code's types and links."""
+    return any(
+        as_word(record.get("type")) in _TYPES and any(key in record for key in _KEYS)
+        for record in beginning(head).records
+    )
 
 
 def rows(stream: BinaryIO) -> Iterator[Row | str]:

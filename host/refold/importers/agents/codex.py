@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from refold.importers.agents import codex_items as codex
-from refold.importers.lines import Unreadable, as_list, as_map, as_name, as_text, as_word, first_records, records
+from refold.importers.lines import Unreadable, as_list, as_map, as_name, as_text, as_word, records
+from refold.importers.outline import beginning
 from refold.importers.steps import Steps, picture_from_url, replay
 from refold.values.rows import Row
 from refold.values.tools import Importer
@@ -39,9 +40,7 @@ _TOLD = {
 
 def detect(head: bytes) -> bool:
     """Records with Codex's envelope, or bare items behind a line of facts."""
-    found = first_records(head)
-    if not found:
-        return b'"session_meta"' in head and b'"payload"' in head
+    found = beginning(head).records
     if any(as_word(record.get("type")) in _LINES and isinstance(record.get("payload"), dict) for record in found):
         return True
     bare = any(

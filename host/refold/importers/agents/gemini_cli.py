@@ -18,10 +18,10 @@ from refold.importers.lines import (
     as_map,
     as_name,
     as_text,
-    first_records,
     json_text,
     records,
 )
+from refold.importers.outline import beginning
 from refold.importers.steps import Steps, picture, replay
 from refold.values.rows import Call, Image, Row
 from refold.values.tools import Importer
@@ -33,9 +33,7 @@ _PLACES = {"sessionId", "projectHash"}
 
 def detect(head: bytes) -> bool:
     """A first record, or an object, with Gemini CLI's facts."""
-    if any(each.keys() >= _PLACES for each in first_records(head)):
-        return True
-    return head.lstrip()[:1] == b"{" and b'"projectHash"' in head[:4096] and b'"sessionId"' in head[:4096]
+    return any(each.keys() >= _PLACES for each in beginning(head).records)
 
 
 def rows(stream: BinaryIO) -> Iterator[Row | str]:

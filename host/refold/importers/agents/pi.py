@@ -19,10 +19,10 @@ from refold.importers.lines import (
     as_map,
     as_name,
     as_text,
-    first_records,
     json_text,
     records,
 )
+from refold.importers.outline import beginning
 from refold.importers.steps import Steps, picture, replay
 from refold.values.rows import Call, Image, Replay, Row
 from refold.values.tools import Importer
@@ -32,7 +32,7 @@ _NOISE = {"session", "model_change", "thinking_level_change", "label", "session_
 
 def detect(head: bytes) -> bool:
     """A header of pi's."""
-    return any(each.get("type") == "session" and each.keys() >= {"cwd", "id"} for each in first_records(head))
+    return any(each.get("type") == "session" and each.keys() >= {"cwd", "id"} for each in beginning(head).records)
 
 
 def rows(stream: BinaryIO) -> Iterator[Row | str]:

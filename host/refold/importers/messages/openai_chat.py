@@ -1,43 +1,34 @@
-"""OpenAI chat messages JSON: a list of messages, or `{"messages": [...]}`.
+"""OpenAI chat messages JSON, and its relatives.
 
-`system` and `developer` messages become notices. A file of this format has no name for its session.
+`system` and `developer` messages become notices. Relatives name the call of a result in other ways (`call_id`, `id`,
+`tool_call_ids`), or not at all: then results answer the calls in their order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from attrs import define
 
-from refold.importers.documents import first_message, members
-from refold.importers.lines import Unreadable, as_arguments, as_list, as_map, as_text, as_word, json_text
+from refold.importers.conversations import importer
+from refold.importers.documents import MESSAGES
+from refold.importers.lines import as_arguments, as_list, as_map, as_text, as_word, json_text
+from refold.importers.messages import anthropic_blocks, anthropic_messages
 from refold.importers.steps import Steps, picture_from_url, replay
 from refold.values.rows import Call, Image, Replay, Row
-from refold.values.tools import Importer
 
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
+_CALL_KEYS = ("tool_call_id", "call_id", "tool_use_id", "id")
+_FOREIGN = {"tool_use", "tool_result"}
+TOGETHER = "[answered together with the call before]"
 
 
-def detect(head: bytes) -> bool:
-    """A JSON document whose first whole message has a role of this format."""
-    _, messages = first_message(head)
-    if not messages:
+def looks(facts: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> bool:
+    """A first message with a role of this format."""
+    if not messages or as_word(messages[0].get("role")) not in _ROLES:
         return False
-    return as_word(messages[0].get("role")) in _ROLES and ("content" in messages[0] or "tool_calls" in messages[0])
-
-
-def rows(stream: BinaryIO) -> Iterator[Row | str]:
-    """The rows of the document, or why an item was skipped."""
-    reader = _Reader()
-    for key, value in members(stream):
-        if isinstance(value, Unreadable):
-            yield value.reason
-        elif key == "model":
-            reader.model = as_text(value)
-        elif key == "messages":
-            yield from reader.message(as_map(value))
-    yield from reader.steps.close()
+    return "content" in messages[0] or "tool_calls" in messages[0]
 
 
 @define
@@ -47,64 +38,117 @@ class _Said:
     kept: tuple[str, ...]
 
 
-class _Reader:
-    def __init__(self) -> None:
-        self.steps = Steps("")
-        self.model = ""
-        self._count = 0
-        self._waiting: dict[str, list[str]] = {}  # calls by the old `function_call`, which has a name and no id
+class Reader:
+    """The messages of one conversation."""
 
-    def message(self, message: Mapping[str, Any]) -> Iterator[Row | str]:
+    def __init__(self, name: str) -> None:
+        self._steps = Steps(name)
+        self._model = ""
+        self._count = 0
+        self._open: dict[str, str] = {}
+        """Calls without a result, oldest first, to the names of their tools."""
+
+    def fact(self, key: str, value: Any) -> Iterator[Row | str]:
+        if key == "model":
+            self._model = as_text(value)
+        yield from ()
+
+    def message(self, message: Any) -> Iterator[Row | str]:
         self._count += 1
-        role, said = as_word(message.get("role")), _content(message.get("content"))
+        fields = as_map(message)
+        role = as_word(fields.get("role"))
+        if role in ("user", "assistant") and _is_anthropic(fields.get("content")):
+            yield from self._foreign(role, fields)
+            return
+        said = _content(fields.get("content"))
         if role not in _ROLES:
             yield f"message {self._count} has no known role"
         elif role in ("system", "developer"):
-            yield from self.steps.event("notice", said.text)
+            yield from self._steps.event("notice", said.text)
         elif role == "user":
             if said.text.strip() or said.images:
-                yield from self.steps.user(said.text, said.images)
+                yield from self._steps.user(said.text, said.images)
             else:
                 yield f"message {self._count} is empty"
         elif role == "assistant":
-            yield from self._assistant(message, said)
+            yield from self._assistant(fields, said)
         else:
-            yield from self.steps.result(self._answers(message), said.text, images=said.images)
+            yield from self._result(fields, said)
         for part in said.kept:
-            yield from self.steps.event("notice", part)
+            yield from self._steps.event("notice", part)
+
+    def close(self) -> Iterator[Row]:
+        yield from self._steps.close()
 
     def _assistant(self, message: Mapping[str, Any], said: _Said) -> Iterator[Row | str]:
         replays: list[Replay] = [
-            replay("openai", self.model, {key: message[key]})
+            replay("openai", self._model, {key: message[key]})
             for key in ("reasoning_content", "reasoning", "reasoning_details")
             if message.get(key)
         ]
-        yield from self.steps.close()
+        yield from self._steps.close()
         text = said.text or as_text(message.get("refusal"))
         calls = self._calls(message)
         if not (text.strip() or calls or said.images or replays):
             yield f"message {self._count} is empty"
-        yield from self.steps.answer(text=text, calls=calls, images=said.images, replays=replays)
+        yield from self._answer(text, calls, said.images, replays)
+
+    def _answer(
+        self, text: str, calls: Sequence[Call], images: Sequence[Image], replays: Sequence[Replay]
+    ) -> Iterator[Row]:
+        self._open = {call.id: call.name for call in calls}
+        yield from self._steps.answer(text=text, calls=calls, images=images, replays=replays)
 
     def _calls(self, message: Mapping[str, Any]) -> list[Call]:
         calls = []
-        for part in map(as_map, as_list(message.get("tool_calls"))):
-            function = as_map(part.get("function") or part.get("custom"))
-            arguments = function.get("arguments", function.get("input"))
-            calls.append(Call(as_text(part.get("id")), as_text(function.get("name")), as_arguments(arguments)))
         old = as_map(message.get("function_call"))
+        for place, part in enumerate(map(as_map, as_list(message.get("tool_calls"))), 1):
+            function = as_map(part.get("function") or part.get("custom")) or part
+            arguments = function.get("arguments", function.get("input"))
+            id = as_text(part.get("id") or part.get("call_id")) or f"call-{self._count}-{place}"
+            calls.append(Call(id, as_text(function.get("name")), as_arguments(arguments)))
         if old:
-            call = Call(f"call-{self._count}", as_text(old.get("name")), as_arguments(old.get("arguments")))
-            self._waiting.setdefault(call.name, []).append(call.id)
-            calls.append(call)
+            calls.append(Call(f"call-{self._count}", as_text(old.get("name")), as_arguments(old.get("arguments"))))
         return calls
 
-    def _answers(self, message: Mapping[str, Any]) -> str:
-        """The id of the call that a result answers; the old form names the function only."""
-        if message.get("role") == "tool":
-            return as_text(message.get("tool_call_id"))
-        waiting = self._waiting.get(as_text(message.get("name")))
-        return waiting.pop(0) if waiting else ""
+    def _result(self, message: Mapping[str, Any], said: _Said) -> Iterator[Row]:
+        answered = self._answered(message)
+        for id in answered:
+            self._open.pop(id, None)
+        yield from self._steps.result(answered[0] if answered else "", said.text, images=said.images)
+        for id in answered[1:]:
+            yield from self._steps.result(id, TOGETHER)
+
+    def _answered(self, message: Mapping[str, Any]) -> list[str]:
+        """The calls that a result answers: by an id that is an open call's, else the oldest open one of its tool.
+
+        An id under the format's own key stands as it is, even if nothing was called under it.
+        """
+        several = [as_text(id) for id in as_list(message.get("tool_call_ids")) if id]
+        if several:
+            return several
+        named = [as_text(message.get(key)) for key in _CALL_KEYS if message.get(key)]
+        for id in named:
+            if id in self._open:
+                return [id]
+        if message.get("tool_call_id"):
+            return named[:1]
+        tool = as_text(message.get("name"))
+        found = [id for id, name in self._open.items() if not tool or name == tool]
+        return found[:1]
+
+    def _foreign(self, role: str, message: Mapping[str, Any]) -> Iterator[Row | str]:
+        """A message with Anthropic's blocks, as programs write them that speak to several providers."""
+        if role == "assistant":
+            said = anthropic_blocks.read_assistant(message.get("content"), self._model)
+            yield from self._steps.close()
+            yield from self._answer(said.text, [*said.calls, *self._calls(message)], (), said.replays)
+        else:
+            yield from anthropic_messages.user(self._steps, anthropic_blocks.read_user(message.get("content")))
+
+
+def _is_anthropic(content: Any) -> bool:
+    return isinstance(content, list) and any(as_word(as_map(part).get("type")) in _FOREIGN for part in content)
 
 
 def _content(content: Any) -> _Said:
@@ -129,4 +173,4 @@ def _content(content: Any) -> _Said:
     return _Said("\n\n".join(texts), tuple(images), tuple(kept))
 
 
-IMPORTER = Importer(format="openai-chat", detect=detect, rows=rows)
+IMPORTER = importer("openai-chat", looks, Reader, MESSAGES)

@@ -1,0 +1,121 @@
+"""Message lists in the shapes in which people keep them, whatever the messages look like.
+
+A document may be a list of messages, an object with such a list, or a list of such objects; lines may hold one message
+or one conversation each. Every conversation but one becomes a session of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, BinaryIO, Protocol
+
+from refold.importers.documents import members
+from refold.importers.lines import Unreadable, as_map, records
+from refold.importers.outline import beginning, is_lines
+from refold.values.rows import Row
+from refold.values.tools import Importer
+
+
+class MessageReader(Protocol):
+    """Makes rows of the messages of one conversation. Every method gives the rows that are complete by then."""
+
+    def fact(self, key: str, value: Any) -> Iterator[Row | str]:
+        """Anything that an object holds beside its messages."""
+        ...
+
+    def message(self, message: Any) -> Iterator[Row | str]:
+        """One message, of whatever type the file has in its place."""
+        ...
+
+    def close(self) -> Iterator[Row | str]:
+        """The conversation is over."""
+        ...
+
+
+Looks = Callable[[Mapping[str, Any], Sequence[Mapping[str, Any]]], bool]
+"""Whether a conversation is of a format, by its facts and its first messages."""
+
+
+def importer(format: str, looks: Looks, reader: Callable[[str], MessageReader], keys: Sequence[str]) -> Importer:
+    """An importer of message lists. `reader` gets a conversation's name; `keys` are what its list may be called."""
+
+    def detect(head: bytes) -> bool:
+        return looks(*first_messages(head, keys))
+
+    def rows(stream: BinaryIO) -> Iterator[Row | str]:
+        return read(stream, reader, keys)
+
+    return Importer(format=format, detect=detect, rows=rows)
+
+
+def read(stream: BinaryIO, reader: Callable[[str], MessageReader], keys: Sequence[str]) -> Iterator[Row | str]:
+    """The rows of a file. Its first conversation bears the file's name, the others `.2`, `.3` and so on behind it."""
+    current, number = reader(""), 1
+    for place, key, value in conversations(stream, keys):
+        if place != number:
+            yield from current.close()
+            current, number = reader(f".{place}"), place
+        if isinstance(value, Unreadable):
+            yield value.reason
+        elif key in keys:
+            yield from current.message(value)
+        else:
+            yield from current.fact(key, value)
+    yield from current.close()
+
+
+def conversations(stream: BinaryIO, keys: Sequence[str]) -> Iterator[tuple[int, str, Any]]:
+    """The messages of a file, each as `(conversation, key, message)`, and the facts beside them under their own keys.
+
+    Conversations count from 1. What cannot be read is an `Unreadable`.
+    """
+    lines = is_lines(stream)
+    stream.seek(0)
+    items = ((keys[0], record) for record in records(stream)) if lines else _document(stream, keys)
+    count = 0
+    for key, value in items:
+        if isinstance(value, Unreadable) or key not in keys:
+            yield max(count, 1), key, value
+        elif (listed := _listed(value, keys)) is not None:
+            count += 1
+            for name, fact in as_map(value).items():
+                if name != listed[0]:
+                    yield count, name, fact
+            for message in listed[1]:
+                yield count, listed[0], message
+        else:
+            count = max(count, 1)
+            yield count, key, value
+
+
+def _document(stream: BinaryIO, keys: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """The members of a document; an object without a list is itself a message, as in a file of one line."""
+    alone: dict[str, Any] | None = {}
+    for key, value in members(stream, keys):
+        if key in keys:
+            alone = None
+        elif alone is not None:
+            alone[key] = value
+        yield key, value
+    if alone:
+        yield keys[0], alone
+
+
+def first_messages(head: bytes, keys: Sequence[str]) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
+    """The facts and the first messages of a file's first conversation, for `detect`."""
+    found = beginning(head)
+    values = found.document if isinstance(found.document, list) else [*found.lines, found.document]
+    for value in values:
+        if (listed := _listed(value, keys)) is not None:
+            facts = {name: fact for name, fact in as_map(value).items() if name != listed[0]}
+            return facts, [message for message in listed[1] if isinstance(message, dict)]
+    return {}, [value for value in values if isinstance(value, dict)]
+
+
+def _listed(value: Any, keys: Sequence[str]) -> tuple[str, list[Any]] | None:
+    """The key and the messages of a conversation; None for a value that is none."""
+    if isinstance(value, list):
+        return keys[0], value
+    if isinstance(value, dict):
+        return next(((key, value[key]) for key in keys if isinstance(value.get(key), list)), None)
+    return None

@@ -38,7 +38,7 @@ from refold.values.manifest import Manifest
 from refold.values.outcome import Applied, Blocked, Demand, Event, Nothing, Outcome, Summary
 from refold.values.rows import Call, Cut, Image, Replay, Row, RowRange, SourceRef
 from refold.values.sizes import Measured, Model, Sizing, Window
-from refold.values.tools import Command, ContextBlock, Importer, Tool, ToolTraits
+from refold.values.tools import Command, ContextBlock, Importer, SessionFacts, Tool, ToolTraits
 
 if TYPE_CHECKING:
     from refold.agent import commands as commands
@@ -95,6 +95,7 @@ __all__ = [
     "Rows",
     "Section",
     "Session",
+    "SessionFacts",
     "Sizing",
     "SourceRef",
     "Summary",

@@ -130,6 +130,29 @@ def test_a_compaction_is_a_notice_and_keeps_the_providers_own_item(lines, read, 
     ]
 
 
+def test_what_another_agent_said_is_a_row_that_opens_no_turn(lines, read, told):
+    said = {"author": "/agents/helper", "recipient": "/agents"}
+    sealed = {"type": "encrypted_content", "encrypted_content": "xyz"}
+    rows, skipped = read(
+        IMPORTER,
+        lines(
+            META,
+            message("user", "Ask the helper."),
+            item("agent_message", **said, content=[{"type": "input_text", "text": "The port is 8443."}]),
+            item("agent_message", **said, content=[sealed]),
+            item("agent_message", content=[]),
+            message("assistant", "Done."),
+        ),
+    )
+    assert told(rows)[1:4] == [
+        ("opens", "Ask the helper."),
+        ("user", "[message from /agents/helper]\nThe port is 8443."),
+        ("replay", json.dumps({"type": "agent_message", **said, "content": [sealed]}, separators=(",", ":"))),
+    ]
+    assert told(rows)[4:] == [("assistant", "Done.")]
+    assert skipped == ["a message of another agent without content"]
+
+
 def test_older_files_without_envelopes_are_read(lines, read, told):
     data = lines(
         {"id": "s", "timestamp": "t", "instructions": None},

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refold import Row
+from refold import Row, SessionFacts
 from refold.importers.documents import members
 from refold.importers.formats import BUILT_IN
 from refold.importers.lines import Unreadable, as_arguments, json_text, parse, records
@@ -159,7 +159,7 @@ FILES = st.lists(RECORDS, max_size=6).flatmap(
 def test_no_file_makes_an_importer_raise(importer, data):
     importer.detect(data)
     for item in importer.rows(io.BytesIO(data)):
-        assert isinstance(item, (Row, str))
+        assert isinstance(item, (Row, SessionFacts, str))
         if isinstance(item, Row):
             assert isinstance(item.text, str)
             assert item.call_id is None or isinstance(item.call_id, str)

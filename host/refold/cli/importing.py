@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from attrs import asdict
 
 from refold.agent.host import Host
 from refold.cli.options import every_command
@@ -61,6 +62,9 @@ def _document(done: Imported) -> dict[str, Any]:
         "skipped": [{"line": skip.line, "reason": skip.reason} for skip in done.skipped],
         "children": list(done.children),
         "child_rows": done.child_rows,
+        "sessions": [asdict(each) for each in done.sessions],
+        "calls": done.calls,
+        "unanswered": done.unanswered,
         "note": done.note or None,
     }
 
@@ -71,6 +75,7 @@ def _draw(done: Imported) -> None:
     facts(
         [
             ("session", done.session),
+            ("and", f"{len(done.sessions) - 1:,} more, one a conversation" if len(done.sessions) > 1 else None),
             ("format", done.format),
             ("new rows", done.rows),
             ("known before", done.already or None),

@@ -13,21 +13,24 @@ from refold.importers.documents import members
 from refold.importers.lines import Unreadable, as_map, records
 from refold.importers.outline import beginning, is_lines
 from refold.values.rows import Row
-from refold.values.tools import Importer
+from refold.values.tools import Importer, SessionFacts
+
+Item = Row | SessionFacts | str
+"""What an importer gives: a row, what the file says of a session, or why something was skipped."""
 
 
 class MessageReader(Protocol):
     """Makes rows of the messages of one conversation. Every method gives the rows that are complete by then."""
 
-    def fact(self, key: str, value: Any) -> Iterator[Row | str]:
+    def fact(self, key: str, value: Any) -> Iterator[Item]:
         """Anything that an object holds beside its messages."""
         ...
 
-    def message(self, message: Any) -> Iterator[Row | str]:
+    def message(self, message: Any) -> Iterator[Item]:
         """One message, of whatever type the file has in its place."""
         ...
 
-    def close(self) -> Iterator[Row | str]:
+    def close(self) -> Iterator[Item]:
         """The conversation is over."""
         ...
 
@@ -42,13 +45,13 @@ def importer(format: str, looks: Looks, reader: Callable[[str], MessageReader], 
     def detect(head: bytes) -> bool:
         return looks(*first_messages(head, keys))
 
-    def rows(stream: BinaryIO) -> Iterator[Row | str]:
+    def rows(stream: BinaryIO) -> Iterator[Item]:
         return read(stream, reader, keys)
 
     return Importer(format=format, detect=detect, rows=rows)
 
 
-def read(stream: BinaryIO, reader: Callable[[str], MessageReader], keys: Sequence[str]) -> Iterator[Row | str]:
+def read(stream: BinaryIO, reader: Callable[[str], MessageReader], keys: Sequence[str]) -> Iterator[Item]:
     """The rows of a file. Its first conversation bears the file's name, the others `.2`, `.3` and so on behind it."""
     current, number = reader(""), 1
     for place, key, value in conversations(stream, keys):

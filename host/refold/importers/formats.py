@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from refold.importers import refold_export
-from refold.importers.agents import claude_code, codex, gemini_cli, pi
+from refold.importers.agents import claude_code, cline, codex, gemini_cli, pi
 from refold.importers.messages import anthropic_messages, openai_chat
 from refold.values.errors import Refused
 from refold.values.tools import Importer
 
-# The chat formats come last, the plainest at the end: they are told by their shape alone.
+# The message lists come last, the plainest at the end: they are told by their shape alone.
 BUILT_IN: tuple[Importer, ...] = (
     refold_export.IMPORTER,
     claude_code.IMPORTER,
     codex.IMPORTER,
     pi.IMPORTER,
     gemini_cli.IMPORTER,
+    cline.IMPORTER,
     anthropic_messages.IMPORTER,
     openai_chat.IMPORTER,
 )

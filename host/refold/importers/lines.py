@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any, BinaryIO
 
 import orjson
@@ -128,6 +129,32 @@ def as_name(value: Any) -> str:
     if not isinstance(value, str):
         return ""
     return "".join(c if c.isprintable() and not c.isspace() else "_" for c in value[:100])
+
+
+def as_time(value: Any) -> str | None:
+    """A moment as sessions keep it: UTC in ISO 8601, whole seconds. Takes ISO 8601, or seconds or milliseconds since
+    1970; None for anything else, and for years outside 1990 to 2200."""
+    try:
+        if isinstance(value, str):
+            moment = datetime.fromisoformat(value)
+            moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            moment = datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
+        else:
+            return None
+    except (ValueError, OverflowError, OSError):
+        return None
+    if not 1990 <= moment.year <= 2200:
+        return None
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def as_title(value: Any) -> str | None:
+    """A file's own title for a session: one line of at most 200 characters; None for nothing of the kind."""
+    if not isinstance(value, str):
+        return None
+    line = " ".join(value[:2000].split())[:200]
+    return "".join(c if c.isprintable() else "_" for c in line) or None
 
 
 def as_arguments(value: Any) -> Mapping[str, Any]:

@@ -11,20 +11,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from refold.importers.documents import members
 from refold.importers.lines import BOM, Unreadable
 from refold.importers.outline import head_of, is_lines
+from refold.importers.pairing import Pairing
 from refold.registry.answers import checked
 from refold.values.errors import NotFound, RefoldError
 from refold.values.rows import Row
-from refold.values.tools import Importer
+from refold.values.tools import Importer, SessionFacts
 
 SKIPPED_LIMIT = 10_000
 """Skipped lines that are reported one by one; of more than that only the number is told."""
 _IN_MEMORY = 4 * 1024 * 1024
 _TOLD_EVERY = 1024 * 1024
+_COMMON_NAMES = frozenset({"api_conversation_history.json", "events.jsonl", "context.jsonl", ".aider.chat.history.md"})
 
 Progress = Callable[[int, int], object]
 """Called with the bytes read so far and the bytes of the file."""
@@ -36,6 +38,14 @@ class Skipped:
 
     line: int | None
     reason: str
+
+
+@define
+class Pass:
+    """What one pass over a file saw besides its rows."""
+
+    skipped: list[Skipped] = field(factory=list)
+    pairing: Pairing = field(factory=Pairing)
 
 
 class Lines(io.BufferedIOBase):
@@ -100,8 +110,10 @@ class SessionFile:
         self.stream.seek(0)
         return next((value.reason for _, value in members(self.stream, ()) if isinstance(value, Unreadable)), "")
 
-    def items(self, importer: Importer, skipped: list[Skipped], progress: Progress | None = None) -> Iterator[Row]:
-        """The file's rows from the start; what is skipped goes to `skipped`.
+    def items(
+        self, importer: Importer, reading: Pass, progress: Progress | None = None
+    ) -> Iterator[Row | SessionFacts]:
+        """What the importer makes of the file, from its start; what is seen in passing goes to `reading`.
 
         Raises RefoldError when the importer or the disk fails; the rows before that were given.
         """
@@ -111,12 +123,17 @@ class SessionFile:
         try:
             for item in importer.rows(cast(BinaryIO, lines)):
                 if isinstance(item, str):
-                    if len(skipped) < SKIPPED_LIMIT:
-                        skipped.append(Skipped(lines.line, item))
+                    if len(reading.skipped) < SKIPPED_LIMIT:
+                        reading.skipped.append(Skipped(lines.line, item))
                     else:
                         more += 1
                     continue
-                yield checked(item, Row)
+                if isinstance(item, SessionFacts):
+                    yield checked(item, SessionFacts)
+                    continue
+                row = checked(item, Row)
+                reading.pairing.see(row)
+                yield row
                 if progress and not 0 <= lines.position - told < _TOLD_EVERY:
                     told = lines.position
                     progress(told, self.size)
@@ -129,7 +146,7 @@ class SessionFile:
                 f"the {importer.format} importer failed{place} ({what}); the rows before it are kept"
             ) from error
         if more:
-            skipped.append(Skipped(None, f"{more} further lines were skipped"))
+            reading.skipped.append(Skipped(None, f"{more} further lines were skipped"))
         if progress:
             progress(self.size, self.size)
 
@@ -149,7 +166,7 @@ def opened(source: Path | str | BinaryIO) -> Iterator[SessionFile]:
                 raise NotFound(f"there is no file {path}; nothing was imported") from None
             except (OSError, ValueError) as error:
                 raise RefoldError(f"{path} cannot be read ({_short(error)}); nothing was imported") from None
-            name = path.stem
+            name = _name_of(path)
         else:
             stream, name = source, "import"
         if not stream.seekable():
@@ -157,6 +174,13 @@ def opened(source: Path | str | BinaryIO) -> Iterator[SessionFile]:
             shutil.copyfileobj(stream, aside)
             stream = cast(BinaryIO, aside)
         yield SessionFile(name, stream.seek(0, io.SEEK_END), stream)
+
+
+def _name_of(path: Path) -> str:
+    """A file's own name. Where all sessions of an agent have one file name, the folder tells them apart."""
+    if path.name in _COMMON_NAMES and (folder := path.absolute().parent.name):
+        return folder
+    return path.stem
 
 
 def _short(error: Exception) -> str:

@@ -19,6 +19,8 @@ from refold.importers.lines import (
     as_map,
     as_name,
     as_text,
+    as_time,
+    as_title,
     as_word,
     records,
 )
@@ -27,7 +29,7 @@ from refold.importers.steps import picture, row
 from refold.transcript.append import EDGE_LIMIT
 from refold.transcript.images import PREFIX
 from refold.values.rows import EVENTS, Call, Image, Kind, Replay, Row
-from refold.values.tools import Importer
+from refold.values.tools import Importer, SessionFacts
 
 _KINDS = frozenset(get_args(Kind))
 
@@ -37,7 +39,7 @@ def detect(head: bytes) -> bool:
     return any(isinstance(each.get("refold"), int) and "session" in each for each in beginning(head).records)
 
 
-def rows(stream: BinaryIO) -> Iterator[Row | str]:
+def rows(stream: BinaryIO) -> Iterator[Row | SessionFacts | str]:
     """The rows of the file, or why a line was skipped."""
     reader = _Reader()
     for record in records(stream):
@@ -55,9 +57,17 @@ class _Reader:
         self._bytes: dict[str, Image] = {}  # pictures that no row has shown yet
         self._known: dict[str, str] = {}  # the file's name of a picture, to its digest
 
-    def record(self, line: Mapping[str, Any]) -> Iterator[Row | str]:
+    def record(self, line: Mapping[str, Any]) -> Iterator[Row | SessionFacts | str]:
         if "refold" in line:
             self._name = as_name(line.get("session"))
+            parent, forked = line.get("parent"), line.get("forked_at")
+            yield SessionFacts(
+                self._name,
+                title=as_title(line.get("title")),
+                created=as_time(line.get("created")),
+                parent=as_name(parent) or None,
+                forked_at=forked if type(forked) is int and forked >= 0 else None,
+            )
             if line["refold"] != 1:
                 yield f"written by another version of the format ({as_text(line['refold'])[:20]}); read as version 1"
         elif "image" in line:

@@ -16,6 +16,9 @@ PARTS_LIMIT = 1000
 """Records that one response gathers, and rows that wait behind it: no file makes a step grow without end."""
 
 
+NO_CALL = "[a result that names no call]"
+
+
 def row(session: str, kind: Kind, **fields: Any) -> Row:
     """A row as an importer gives it: seq, turn and step are the host's to set."""
     return Row(ref=SourceRef(session, 0), kind=kind, turn=0, step=0, **fields)
@@ -91,7 +94,7 @@ class Steps:
         yield from self._behind_answer(
             row(self.session, "result", call_id=call_id, text=text, ok=ok, images=images)
             if call_id
-            else event(self.session, "notice", f"[a result that names no call]\n{text}")
+            else event(self.session, "notice", f"{NO_CALL}\n{text}")
         )
 
     def event(self, name: str, text: str) -> Iterator[Row]:

@@ -1,59 +1,85 @@
-"""`import_file`: a session file of any known format becomes a session, and grows with its file.
-
-Rows are committed in batches that end between steps, so a process that dies leaves a whole beginning, and the next
-import of the file goes on from there.
-"""
+"""`import_file`: a session file of any known format becomes sessions, and they grow with their file."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from attrs import define, evolve, frozen
+from attrs import frozen
 
-from refold.importers import refold_export
 from refold.importers.formats import BUILT_IN, detect, named
 from refold.importers.lines import as_name
-from refold.importers.matching import NAMING, Differs, Matched, compare, source_of
-from refold.importers.reading import Progress, SessionFile, Skipped, opened
-from refold.transcript.append import append
-from refold.transcript.database import Database, Reader, Writer
-from refold.transcript.leases import Lease, lease
-from refold.transcript.rows import last_seq
-from refold.transcript.sessions import create, find, listing
-from refold.transcript.state import Origin, imported_from, origin, set_origin
-from refold.values.errors import Busy, NotFound, RefoldError, Refused
+from refold.importers.matching import Comparison
+from refold.importers.reading import Pass, Progress, SessionFile, Skipped, opened
+from refold.importers.relations import Relations, source_of
+from refold.importers.writing import Target, Writing
+from refold.transcript.database import Database
+from refold.transcript.sessions import find, listing
+from refold.transcript.state import Origin, imported_from, origin
+from refold.values.errors import NotFound, Refused
 from refold.values.rows import Row
-from refold.values.tools import Importer
-
-BATCH_ROWS = 500
-BATCH_CHARACTERS = 4 * 1024 * 1024
-_RENEW = 300.0  # seconds; well within a lease's lifetime
-_TITLE = 80
+from refold.values.tools import Importer, SessionFacts
 
 
 @frozen
-class Imported:
-    """What an import did. `rows` are new in `session`, `already` were there; `turns` and `tokens` are its totals now.
-
-    `children` are the sessions of sub-agents and abandoned branches, `child_rows` what is new in them. `note` says what
-    a person should know, in one line; else empty.
-    """
+class ImportedSession:
+    """What an import did to one conversation of a file; the numbers are those of `Imported`."""
 
     session: str
-    format: str
     rows: int
     already: int
     turns: int
     tokens: int
-    skipped: tuple[Skipped, ...]
     children: tuple[str, ...]
-    child_rows: int = 0
+    child_rows: int
+
+
+@frozen
+class Imported:
+    """What an import did: to one conversation, or to all that a file holds.
+
+    `session` is the first conversation's, `sessions` are all of them. `rows` are new in them, `already` were there;
+    `turns` and `tokens` are their totals now. `children` are the sessions of sub-agents and abandoned branches,
+    `child_rows` what is new in them. `calls` are the calls that the file makes, `unanswered` those without a result.
+    `note` says what a person should know, in one line; else empty.
+    """
+
+    format: str
+    sessions: tuple[ImportedSession, ...]
+    skipped: tuple[Skipped, ...]
+    calls: int = 0
+    unanswered: int = 0
     note: str = ""
+
+    @property
+    def session(self) -> str:
+        return self.sessions[0].session
+
+    @property
+    def rows(self) -> int:
+        return sum(each.rows for each in self.sessions)
+
+    @property
+    def already(self) -> int:
+        return sum(each.already for each in self.sessions)
+
+    @property
+    def turns(self) -> int:
+        return sum(each.turns for each in self.sessions)
+
+    @property
+    def tokens(self) -> int:
+        return sum(each.tokens for each in self.sessions)
+
+    @property
+    def children(self) -> tuple[str, ...]:
+        return tuple(chain.from_iterable(each.children for each in self.sessions))
+
+    @property
+    def child_rows(self) -> int:
+        return sum(each.child_rows for each in self.sessions)
 
 
 def import_file(
@@ -66,73 +92,126 @@ def import_file(
 ) -> Imported:
     """Imports a session file; the same file again adds what it has grown by.
 
-    `format` names the importer (else it is detected), `session` the target. A file whose session was continued here, or
-    whose history changed, becomes a new session, and `note` says so. Raises NotFound for a missing file, Refused for an
-    unknown format, a file without any row, or a target that is not this file's; Busy when somebody holds the session.
+    `format` names the importer (else it is detected), `session` the target of its first conversation. A conversation
+    that was continued here, or whose history changed, becomes a new session, and `note` says so. Raises NotFound for a
+    missing file, Refused for an unknown format, a file without any row, or a target that is not this file's; Busy when
+    somebody holds a session.
     """
     with opened(source) as file:
         importer = named(format, importers) if format else detect(file.head(), importers, file.broken)
-        skipped: list[Skipped] = []
-        items = file.items(importer, skipped, progress)
-        first = next(items, None)
-        if first is None:
-            raise Refused(_nothing(file, importer, skipped))
-        name = first.ref.session
-        plan = _Plan(importer.format, name, name or as_name(file.name) or "import", session)
-        earlier = _earlier(database, plan)
-        known, note = Matched({}, grown=True), ""
-        if earlier is not None:
-            with database.read() as reader:
-                found = compare(reader, plan.format, name, earlier, chain([first], items))
-            known, note = _verdict(plan, earlier, found)
-            if known.grown:
-                skipped.clear()
-                items = file.items(importer, skipped, progress)
+        return _Import(database, file, importer, session, progress).run()
+
+
+class _Import:
+    """One import: a pass that compares what is here with the file, and one that writes, as far as either is needed."""
+
+    def __init__(
+        self,
+        database: Database,
+        file: SessionFile,
+        importer: Importer,
+        target: str | None,
+        progress: Progress | None,
+    ) -> None:
+        self._database = database
+        self._file = file
+        self._importer = importer
+        self._target = target
+        self._progress = progress
+        self._relations = Relations(as_name(file.name) or "import")
+        self._pass = Pass()
+        self._notes: list[str] = []
+
+    def run(self) -> Imported:
+        items = self._items()
+        head = self._until_a_row(items)
+        name = head[-1].ref.session if isinstance(head[-1], Row) else ""
+        writing = Writing(self._database, self._importer.format, self._relations, self._target)
+        given = self._given(name)
+        if given is None:
+            writing.run(chain(head, items))
         else:
-            items = chain([first], items)
-        importing = _Importing(database, plan, earlier, known)
-        if known.grown:
-            importing.run(items)
-        return importing.report(tuple(skipped), note)
+            self._catch_up(writing, chain(head, items), {name: given})
+        if writing.deferred:
+            self._catch_up(writing, self._items(), {})
+        return self._report(writing)
 
+    def _items(self) -> Iterator[Row | SessionFacts]:
+        """A new pass over the file."""
+        self._pass = Pass()
+        return self._file.items(self._importer, self._pass, self._progress)
 
-@frozen
-class _Plan:
-    """What goes where. `name` is the session's name in the file, `title` what to call it here."""
+    def _until_a_row(self, items: Iterator[Row | SessionFacts]) -> list[Row | SessionFacts]:
+        head: list[Row | SessionFacts] = []
+        for item in items:
+            head.append(item)
+            if isinstance(item, Row):
+                return head
+            self._relations.learn(item)
+        raise Refused(_nothing(self._file, self._importer, self._pass.skipped))
 
-    format: str
-    name: str
-    title: str
-    target: str | None
+    def _given(self, name: str) -> Origin | None:
+        """The session into which the file was imported before. Raises Refused for a target that is another's."""
+        source = source_of(self._importer.format, self._relations.full(self._relations.root(name)))
+        with self._database.read() as reader:
+            if self._target is None:
+                return imported_from(reader, source)
+            try:
+                find(reader, self._target)
+            except NotFound:
+                return None
+            found = origin(reader, self._target)
+        if found is None or found.source != source:
+            raise Refused(f"session {self._target} was not imported from this file; nothing was imported; name another")
+        return found
 
-    @property
-    def source(self) -> str:
-        return source_of(self.format, self.name or self.title)
+    def _catch_up(self, writing: Writing, items: Iterable[Row | SessionFacts], given: Mapping[str, Origin]) -> None:
+        """Compares what is here, then writes what is not."""
+        with self._database.read() as reader:
+            matches = Comparison(reader, self._importer.format, self._relations, given).run(items)
+        for root, differs in matches.differs.items():
+            if self._target is not None and root in given:
+                raise Refused(
+                    f"session {self._target} {differs.reason}; nothing was imported;"
+                    " leave --session out to import it anew"
+                )
+            self._notes.append(f"session {differs.origin.session} {differs.reason}, so this is a new session")
+        writing.admit(matches)
+        if matches.grown or matches.differs:
+            writing.run(self._items(), matches.settled)
 
-
-def _earlier(database: Database, plan: _Plan) -> Origin | None:
-    """The session into which this file was imported before. Raises Refused for a target that is another's."""
-    with database.read() as reader:
-        if plan.target is None:
-            return imported_from(reader, plan.source)
-        try:
-            find(reader, plan.target)
-        except NotFound:
-            return None
-        found = origin(reader, plan.target)
-    if found is None or found.source != plan.source:
-        raise Refused(f"session {plan.target} was not imported from this file; nothing was imported; name another")
-    return found
-
-
-def _verdict(plan: _Plan, earlier: Origin, found: Matched | Differs) -> tuple[Matched, str]:
-    if isinstance(found, Matched):
-        return found, ""
-    if plan.target is not None:
-        raise Refused(
-            f"session {plan.target} {found.reason}; nothing was imported; leave --session out to import it anew"
+    def _report(self, writing: Writing) -> Imported:
+        families: dict[str, list[Target]] = {}
+        for name, target in writing.targets.items():
+            root = self._relations.root(name)
+            families.setdefault(root, [])
+            if name == root:
+                families[root].insert(0, target)
+            else:
+                families[root].append(target)
+        with self._database.read() as reader:
+            totals = {listed.session.id: listed for listed in listing(reader)}
+        if warning := self._pass.pairing.warning(self._importer.format):
+            self._notes.append(warning)
+        return Imported(
+            format=self._importer.format,
+            sessions=tuple(
+                ImportedSession(
+                    session=main.session,
+                    rows=main.added,
+                    already=main.held - main.added,
+                    turns=totals[main.session].turns,
+                    tokens=totals[main.session].tokens,
+                    children=tuple(child.session for child in children),
+                    child_rows=sum(child.added for child in children),
+                )
+                for main, *children in families.values()
+            ),
+            skipped=tuple(self._pass.skipped),
+            calls=self._pass.pairing.calls,
+            unanswered=self._pass.pairing.unanswered,
+            note="; ".join(self._notes),
         )
-    return Matched({}, grown=True), f"session {earlier.session} {found.reason}, so this is a new session"
 
 
 def _nothing(file: SessionFile, importer: Importer, skipped: Sequence[Skipped]) -> str:
@@ -140,170 +219,3 @@ def _nothing(file: SessionFile, importer: Importer, skipped: Sequence[Skipped]) 
     if skipped:
         first = f" ({f'line {skipped[0].line}: ' if skipped[0].line else ''}{skipped[0].reason})"
     return f"{file.name} holds no row of format {importer.format}{first}; nothing was imported"
-
-
-@define
-class _Target:
-    """A session that rows go into. `held` rows of the file are in it, `seen` were read from the file by now."""
-
-    session: str
-    source: str
-    held: int
-    seen: int = 0
-    added: int = 0
-    above: str | None = None
-
-
-class _Importing:
-    """The writing pass."""
-
-    def __init__(self, database: Database, plan: _Plan, earlier: Origin | None, known: Matched) -> None:
-        self._database = database
-        self._plan = plan
-        self._earlier = earlier
-        self._targets = {name: _Target(where.session, where.source, where.rows) for name, where in known.known.items()}
-        self._batch: list[Row] = []
-        self._characters = 0
-        self._lease: Lease | None = None
-        self._renewed = 0.0
-
-    def run(self, rows: Iterable[Row]) -> None:
-        with ExitStack() as stack:
-            if self._plan.name in self._targets:
-                self._hold(stack)
-            replays: set[str] = set()  # names whose last row was a replay: its assistant row belongs to it
-            coming = iter(rows)
-            while True:
-                try:
-                    row = next(coming, None)
-                except RefoldError:  # the importer failed: what it gave is kept
-                    self._flush(stack)
-                    raise
-                if row is None:
-                    break
-                name = row.ref.session
-                begins = row.kind in ("user", "replay", "assistant") and name not in replays
-                if begins and (len(self._batch) >= BATCH_ROWS or self._characters >= BATCH_CHARACTERS):
-                    self._flush(stack)
-                (replays.add if row.kind == "replay" else replays.discard)(name)
-                self._add(row)
-            self._flush(stack)
-
-    def report(self, skipped: tuple[Skipped, ...], note: str) -> Imported:
-        main = self._targets[self._plan.name]
-        children = [target for target in self._targets.values() if target is not main]
-        with self._database.read() as reader:
-            totals = next(listed for listed in listing(reader) if listed.session.id == main.session)
-        return Imported(
-            session=main.session,
-            format=self._plan.format,
-            rows=main.added,
-            already=main.held - main.added,
-            turns=totals.turns,
-            tokens=totals.tokens,
-            skipped=skipped,
-            children=tuple(child.session for child in children),
-            child_rows=sum(child.added for child in children),
-            note=note,
-        )
-
-    def _add(self, row: Row) -> None:
-        target = self._targets.get(row.ref.session)
-        if target is not None and target.seen < target.held:
-            target.seen += 1
-            return
-        self._batch.append(row)
-        self._characters += len(row.text) + sum(len(image.key) for image in row.images)
-        self._characters += len(row.replay.payload) if row.replay else sum(len(str(call)) for call in row.calls)
-
-    def _flush(self, stack: ExitStack) -> None:
-        if not self._batch:
-            return
-        if self._lease is not None and time.monotonic() - self._renewed > _RENEW:
-            self._lease.renew()
-            self._renewed = time.monotonic()
-        with self._database.write() as writer:
-            for name, rows in _runs(self._batch):
-                target = self._target(writer, name, rows)
-                given = [self._named(writer, target, row) for row in rows]
-                if last_seq(writer, target.session) != target.held:
-                    raise Busy(f"session {target.session} changed while it was imported; run the import again")
-                append(writer, target.session, given)
-                target.held += len(given)
-                target.seen += len(given)
-                target.added += len(given)
-                set_origin(writer, target.session, target.source, target.held)
-        self._batch.clear()
-        self._characters = 0
-        if self._lease is None:
-            self._hold(stack)
-
-    def _hold(self, stack: ExitStack) -> None:
-        self._lease = stack.enter_context(lease(self._database, self._targets[self._plan.name].session, "import"))
-        self._renewed = time.monotonic()
-
-    def _target(self, writer: Writer, name: str, rows: Sequence[Row]) -> _Target:
-        """The session for a name in the file, made when its first row comes."""
-        if self._plan.name not in self._targets:
-            self._make_main(writer, rows)
-        if name not in self._targets:
-            self._make_child(writer, name, self._targets[self._plan.name])
-        return self._targets[name]
-
-    def _make_main(self, writer: Writer, rows: Sequence[Row]) -> None:
-        plan = self._plan
-        if plan.target is None and imported_from(writer, plan.source) != self._earlier:
-            raise Busy("another process imports the same file; nothing was imported by this one; run it again")
-        said = next((row.text for row in rows if row.kind == "user" and row.text.strip()), "")
-        title = " ".join(said[: 10 * _TITLE].split())[:_TITLE].encode("utf-8", "replace").decode() or None
-        id = plan.target or _free(writer, plan.title)
-        self._targets[plan.name] = _Target(create(writer, id, title=title).id, plan.source, held=0)
-
-    def _make_child(self, writer: Writer, name: str, parent: _Target) -> _Target:
-        beginning = f"{self._plan.name}/"
-        main = self._targets[self._plan.name].session
-        wanted = f"{main}/{name[len(beginning) :]}" if name.startswith(beginning) else name or "import"
-        made = create(writer, _free(writer, wanted), parent=parent.session)
-        self._targets[name] = _Target(made.id, source_of(self._plan.format, name), held=0)
-        return self._targets[name]
-
-    def _named(self, writer: Writer, parent: _Target, row: Row) -> Row:
-        """An event row that names a child in the file, with the child's name here.
-
-        An export names sessions of the home that it came from, and its rows come back as they were.
-        """
-        inside = row.text.startswith(f"{self._plan.name}/") and self._plan.format != refold_export.IMPORTER.format
-        if row.event not in NAMING or not inside:
-            return row
-        child = self._targets.get(row.text) or self._make_child(writer, row.text, parent)
-        return evolve(row, text=child.session)
-
-
-def _runs(rows: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """Rows in order, those of one session that follow each other together."""
-    run: list[Row] = []
-    for row in rows:
-        if run and row.ref.session != run[0].ref.session:
-            yield run[0].ref.session, run
-            run = []
-        run.append(row)
-    if run:
-        yield run[0].ref.session, run
-
-
-def _free(reader: Reader, wanted: str) -> str:
-    """The wanted id, or it with the first number that makes it free."""
-    wanted = wanted.encode("utf-8", "replace")[:180].decode("utf-8", "ignore")
-    number, id = 1, wanted
-    while _taken(reader, id):
-        number += 1
-        id = f"{wanted}-{number}"
-    return id
-
-
-def _taken(reader: Reader, id: str) -> bool:
-    try:
-        find(reader, id)
-    except NotFound:
-        return False
-    return True

@@ -57,19 +57,36 @@ class Command:
 
 
 @frozen
+class SessionFacts:
+    """What a session file says of a session besides its rows; an importer gives it before the first of them.
+
+    `name` is the `ref.session` of its rows. `created` is ISO 8601. `parent` names the session that this one belongs
+    to, in this file or in one that was imported before; with `forked_at` it is a fork of it after that seq.
+    """
+
+    name: str
+    title: str | None = None
+    created: str | None = None
+    parent: str | None = None
+    forked_at: int | None = None
+
+
+@frozen
 class Importer:
     """Reads session files of one format.
 
     `detect` gets the beginning of a file, 64 KiB at most: its first bytes, or of larger JSON an outline in which texts
     and lists are shortened, so that a large first message does not hide what stands behind it. `rows` yields rows in
     order, or a `str` that says why the line just read was skipped. A row's `ref.session` is the file's own name for
-    the session; further names are child sessions, and a `spawned` event row whose text is such a name marks where the
-    child began. The host gives the durable refs, turns and steps; an image's bytes travel in its key as a `data:` URL.
+    the session, empty when it has none. A further name that begins with a dot (`.2`) is a further conversation of the
+    file; any other is a child session, unless `SessionFacts` says what it is, and a `spawned` event row whose text is
+    such a name marks where the child began. The host gives the durable refs, turns and steps; an image's bytes travel
+    in its key as a `data:` URL.
     """
 
     format: str
     detect: Callable[[bytes], bool]
-    rows: Callable[[BinaryIO], Iterable[Row | str]]
+    rows: Callable[[BinaryIO], Iterable[Row | SessionFacts | str]]
 
 
 @frozen

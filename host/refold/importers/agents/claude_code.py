@@ -14,12 +14,12 @@ from typing import Any, BinaryIO
 from refold.importers.agents import claude_records as claude
 from refold.importers.agents.claude_links import Links
 from refold.importers.branches import MAIN
-from refold.importers.lines import Unreadable, as_map, as_name, as_text, as_word, records
+from refold.importers.lines import Unreadable, as_map, as_name, as_text, as_time, as_word, records
 from refold.importers.messages.anthropic_blocks import Said, read_assistant, read_user
 from refold.importers.outline import beginning
 from refold.importers.steps import Steps
 from refold.values.rows import Row
-from refold.values.tools import Importer
+from refold.values.tools import Importer, SessionFacts
 
 _TYPES = {"user", "assistant", "system", "attachment", "progress"} | {
     "summary",
@@ -37,10 +37,12 @@ def detect(head: bytes) -> bool:
     )
 
 
-def rows(stream: BinaryIO) -> Iterator[Row | str]:
+def rows(stream: BinaryIO) -> Iterator[Row | SessionFacts | str]:
     """The rows of the file, or why a line was skipped."""
     links = Links(stream)
     stream.seek(0)
+    if links.has_main:
+        yield SessionFacts(links.name, title=links.title, created=links.created)
     yield from _Reader(links).read(stream)
 
 
@@ -107,7 +109,7 @@ class _Reader:
         self._current: _Voice | None = None
         self._inside = frozenset(links.agents.values())
 
-    def read(self, stream: BinaryIO) -> Iterator[Row | str]:
+    def read(self, stream: BinaryIO) -> Iterator[Row | SessionFacts | str]:
         number = -1
         for record in records(stream):
             if isinstance(record, Unreadable):
@@ -131,7 +133,7 @@ class _Reader:
             yield from voice.settle(None)
             yield from voice.steps.close()
 
-    def _voice(self, number: int, record: Mapping[str, Any]) -> Iterator[Row]:
+    def _voice(self, number: int, record: Mapping[str, Any]) -> Iterator[Row | SessionFacts]:
         """Makes the record's session the current one; a new child is announced in the session it comes from."""
         links = self._links
         agent = links.agent(number)
@@ -142,11 +144,14 @@ class _Reader:
                 known = _Voice(links.name)
             elif agent != MAIN:
                 known = _Voice(f"{links.name}/{links.agents[agent]}")
+                yield SessionFacts(known.steps.session, parent=links.name, created=as_time(record.get("timestamp")))
                 if links.has_main:
                     yield from self._main().steps.child(known.steps.session)
             else:
                 known = _Voice(f"{links.name}/branch-{as_name(record.get('uuid')) or number}")
                 above = self._voices.get(("branch", links.above(key[1]))) or self._main()
+                began = as_time(record.get("timestamp"))
+                yield SessionFacts(known.steps.session, parent=above.steps.session, created=began)
                 yield from above.steps.event("excursion", known.steps.session)
             self._voices[key] = known
         self._current = known

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from refold.importers.agents.claude_records import Role, role_of
 from refold.importers.branches import MAIN, Tree
-from refold.importers.lines import as_map, as_name, as_text, json_text, records
+from refold.importers.lines import as_map, as_name, as_text, as_time, as_title, json_text, records
 
 _FOLLOWS: set[Role] = {"prompt", "answer"}
 _SAID: set[Role] = {"prompt", "queued", "answer", "results", "command", "reply", "shell", "output", "summary"}
@@ -23,12 +23,16 @@ class Links:
 
     def __init__(self, stream: BinaryIO) -> None:
         self.name = ""
+        self.title: str | None = None
+        """The newest that a person gave it, else the newest of the program's own."""
+        self.created: str | None = None
         self.agents: dict[int, str] = {}
         """The sidechains: the record that began one, to its name."""
         self.repeats: set[int] = set()
         """Records that repeat an earlier one, link and content."""
         self.has_main = False
         """Whether there is more than sidechains (a sub-agent's own file has nothing else)."""
+        self._given: str | None = None
         self._tree = Tree()
         self._sides = array("q")
         self._numbers: dict[str, int] = {}
@@ -39,6 +43,7 @@ class Links:
         restarts: list[tuple[int, int]] = []
         linked = True
         for record in records(stream):
+            self._learn(as_map(record))
             role = role_of(record) if isinstance(record, dict) else "unknown"
             if role == "unknown":
                 continue
@@ -83,8 +88,17 @@ class Links:
         parent = self._tree.parent(branch)
         return MAIN if parent == MAIN else self._branches[parent]
 
-    def _identify(self, record: Mapping[str, Any], number: int) -> None:
+    def _learn(self, record: Mapping[str, Any]) -> None:
+        """Facts of the session, which any record may hold."""
         self.name = self.name or as_name(record.get("sessionId"))
+        self.created = self.created or as_time(record.get("timestamp"))
+        kind = record.get("type")
+        if kind == "custom-title":
+            self.title = self._given = as_title(record.get("customTitle"))
+        elif kind in ("ai-title", "summary") and not self._given:
+            self.title = as_title(record.get("aiTitle" if kind == "ai-title" else "summary")) or self.title
+
+    def _identify(self, record: Mapping[str, Any], number: int) -> None:
         uuid = record.get("uuid")
         self._digests.append(hash(json_text(record)) if isinstance(uuid, str) else 0)
         if isinstance(uuid, str):

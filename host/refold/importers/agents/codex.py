@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from refold.importers.agents import codex_items as codex
-from refold.importers.lines import Unreadable, as_list, as_map, as_name, as_text, as_word, records
+from refold.importers.lines import Unreadable, as_list, as_map, as_name, as_text, as_time, as_word, records
 from refold.importers.outline import beginning
 from refold.importers.steps import Steps, picture_from_url, replay
 from refold.values.rows import Row
-from refold.values.tools import Importer
+from refold.values.tools import Importer, SessionFacts
 
 _LINES = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
 _NOISE_LINES = {"turn_context", "world_state", "state"}
@@ -49,7 +49,7 @@ def detect(head: bytes) -> bool:
     return bare and codex.envelope(found[0])[0] == "session_meta"
 
 
-def rows(stream: BinaryIO) -> Iterator[Row | str]:
+def rows(stream: BinaryIO) -> Iterator[Row | SessionFacts | str]:
     """The rows of the file, or why a line was skipped."""
     from_items = _has_items(stream)
     stream.seek(0)
@@ -84,7 +84,7 @@ class _Reader:
         self._running = False  # inside a task that the file marks the beginning and the end of
         self._opened = False  # that task has had its prompt
 
-    def record(self, kind: str, payload: Mapping[str, Any]) -> Iterator[Row | str]:
+    def record(self, kind: str, payload: Mapping[str, Any]) -> Iterator[Row | SessionFacts | str]:
         match kind:
             case "session_meta":
                 yield from self._facts(payload)
@@ -102,11 +102,13 @@ class _Reader:
             case _:
                 yield f"unknown record type {kind[:60]}" if kind else "not a record of a session"
 
-    def _facts(self, facts: Mapping[str, Any]) -> Iterator[Row]:
+    def _facts(self, facts: Mapping[str, Any]) -> Iterator[Row | SessionFacts]:
         """The first facts are the session's; a fork repeats those of the session it came from."""
         if not self._named:
             self._named = True
             self.steps.session = as_name(facts.get("id"))
+            created = as_time(facts.get("timestamp"))
+            yield SessionFacts(self.steps.session, created=created, parent=codex.parent_of(facts))
             for text in codex.system_texts(facts):
                 yield from self.steps.event("notice", text)
 
@@ -119,6 +121,8 @@ class _Reader:
         elif kind in codex.RESULTS:
             said, ok = codex.output_of(item)
             yield from self.steps.result(as_text(item.get("call_id") or item.get("id")), said.text, ok, said.images)
+        elif kind == "agent_message":
+            yield from self._from_agent(item)
         elif kind in codex.OPAQUE:
             yield from self.steps.answer(replays=[replay("openai", self._model, item)])
         elif kind not in codex.NOISE:
@@ -142,6 +146,18 @@ class _Reader:
             yield from self.steps.event("notice", codex.words(content).text)
         else:
             yield "a message without a known role"
+
+    def _from_agent(self, item: Mapping[str, Any]) -> Iterator[Row | str]:
+        """What another agent said to this one. The model reads it as input, but no user wrote it and no turn begins."""
+        sealed = [part for part in as_list(item.get("content")) if as_map(part).get("type") == "encrypted_content"]
+        said = codex.words([part for part in as_list(item.get("content")) if part not in sealed])
+        if sealed:
+            yield from self.steps.answer(replays=[replay("openai", self._model, item)])
+        if said.text.strip() or said.images:
+            author = as_text(item.get("author")) or "another agent"
+            yield from self.steps.user(f"[message from {author}]\n{said.text}", said.images, opens=False)
+        elif not sealed:
+            yield "a message of another agent without content"
 
     def _prompt(self, said: codex.Words) -> Iterator[Row]:
         ran = said.text.lstrip().startswith("<user_shell_command>")

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
-from refold.importers.lines import as_arguments, as_list, as_map, as_text, as_word, json_text, parse
+from refold.importers.lines import as_arguments, as_list, as_map, as_name, as_text, as_word, json_text, parse
 from refold.importers.steps import picture_from_url
 from refold.values.rows import Call, Image
 
@@ -26,7 +26,7 @@ OPAQUE = {
 }
 """Items that only the provider reads, or that it ran itself: kept as replay rows."""
 NOISE = {"ghost_snapshot", "state"}
-TYPES = {"message"} | CALLS | RESULTS | OPAQUE | NOISE
+TYPES = {"message", "agent_message"} | CALLS | RESULTS | OPAQUE | NOISE
 
 _INJECTED = (
     "<environment_context>",
@@ -126,6 +126,12 @@ def system_texts(facts: Mapping[str, Any]) -> list[str]:
         if text.strip():
             found.append(text)
     return found
+
+
+def parent_of(facts: Mapping[str, Any]) -> str | None:
+    """The session whose agent started this one."""
+    spawned = as_map(as_map(as_map(facts.get("source")).get("subagent")).get("thread_spawn"))
+    return as_name(facts.get("parent_thread_id") or spawned.get("parent_thread_id")) or None
 
 
 def opaque_items(history: Any) -> list[Mapping[str, Any]]:

@@ -18,13 +18,14 @@ from refold.importers.lines import (
     as_map,
     as_name,
     as_text,
+    as_time,
     json_text,
     records,
 )
 from refold.importers.outline import beginning
 from refold.importers.steps import Steps, picture, replay
 from refold.values.rows import Call, Image, Row
-from refold.values.tools import Importer
+from refold.values.tools import Importer, SessionFacts
 
 _DAMAGED = 3
 """Lines at the beginning that may be unreadable in a file of records."""
@@ -36,7 +37,7 @@ def detect(head: bytes) -> bool:
     return any(each.keys() >= _PLACES for each in beginning(head).records)
 
 
-def rows(stream: BinaryIO) -> Iterator[Row | str]:
+def rows(stream: BinaryIO) -> Iterator[Row | SessionFacts | str]:
     """The rows of the file, or why a line was skipped."""
     survey = _Survey(stream)
     stream.seek(0)
@@ -45,6 +46,8 @@ def rows(stream: BinaryIO) -> Iterator[Row | str]:
         for key, value in members(stream):
             if key == "sessionId":
                 reader.main.session = reader.main.session or as_name(value)
+            elif key == "startTime":
+                yield SessionFacts(reader.main.session, created=as_time(value))
             elif isinstance(value, Unreadable):
                 yield value.reason
             elif key == "messages":
@@ -96,7 +99,7 @@ class _Reader:
         for steps in (self.main, *self._branches.values()):
             yield from steps.close()
 
-    def record(self, number: int, record: Any) -> Iterator[Row | str]:
+    def record(self, number: int, record: Any) -> Iterator[Row | SessionFacts | str]:
         """One line of the newer format."""
         if isinstance(record, Unreadable):
             yield record.reason
@@ -104,6 +107,7 @@ class _Reader:
         fields = as_map(record)
         if "sessionId" in fields and "type" not in fields:
             self.main.session = self.main.session or as_name(fields.get("sessionId"))
+            yield SessionFacts(self.main.session, created=as_time(fields.get("startTime")))
         elif "$set" in fields:
             yield from self._checkpoint(as_list(as_map(fields["$set"]).get("messages")))
         elif "$rewindTo" not in fields:
@@ -114,6 +118,8 @@ class _Reader:
                 if branch is not None:
                     if branch not in self._branches:
                         self._branches[branch] = Steps(f"{self.main.session}/branch-{as_name(branch)}")
+                        began = as_time(fields.get("timestamp"))
+                        yield SessionFacts(self._branches[branch].session, parent=self.main.session, created=began)
                         yield from self.main.event("excursion", self._branches[branch].session)
                     steps = self._branches[branch]
                 yield from self.message(fields, steps)

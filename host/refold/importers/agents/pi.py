@@ -11,6 +11,8 @@ from array import array
 from collections.abc import Generator, Iterator, Mapping
 from typing import Any, BinaryIO
 
+from attrs import evolve
+
 from refold.importers.branches import MAIN, Tree
 from refold.importers.lines import (
     Unreadable,
@@ -19,13 +21,15 @@ from refold.importers.lines import (
     as_map,
     as_name,
     as_text,
+    as_time,
+    as_title,
     json_text,
     records,
 )
 from refold.importers.outline import beginning
 from refold.importers.steps import Steps, picture, replay
 from refold.values.rows import Call, Image, Replay, Row
-from refold.values.tools import Importer
+from refold.values.tools import Importer, SessionFacts
 
 _NOISE = {"session", "model_change", "thinking_level_change", "label", "session_info", "custom", "leaf"}
 
@@ -35,11 +39,12 @@ def detect(head: bytes) -> bool:
     return any(each.get("type") == "session" and each.keys() >= {"cwd", "id"} for each in beginning(head).records)
 
 
-def rows(stream: BinaryIO) -> Iterator[Row | str]:
+def rows(stream: BinaryIO) -> Iterator[Row | SessionFacts | str]:
     """The rows of the file, or why a line was skipped."""
-    branches, parents = _survey(stream)
+    survey = _Survey(stream)
     stream.seek(0)
-    reader = _Reader(branches, parents)
+    yield survey.facts
+    reader = _Reader(survey.branches, survey.parents)
     for number, record in enumerate(records(stream)):
         if isinstance(record, Unreadable):
             yield record.reason
@@ -51,25 +56,36 @@ def rows(stream: BinaryIO) -> Iterator[Row | str]:
         yield from steps.close()
 
 
-def _survey(stream: BinaryIO) -> tuple[array[int], array[int]]:
+class _Survey:
     """The branch and the parent of every entry. An entry without a link that leads anywhere follows the one before."""
-    tree, numbers = Tree(), dict[str, int]()
-    before: int | None = None
-    parents = array("q")
-    for record in records(stream):
-        entry = as_map(record)
-        linked = "parentId" in entry and entry.get("type") != "session"
-        link = entry.get("parentId")
-        parent = numbers.get(link, before) if isinstance(link, str) else before
-        if linked and link is None and before is not None:
-            parent = None  # the first prompt, or a new beginning in its place
-        number = tree.add(parent, "follows" if linked else "adheres")
-        parents.append(MAIN if parent is None else parent)
-        if isinstance(entry.get("id"), str) and entry.get("type") != "session":
-            numbers[entry["id"]] = number
-        if entry and entry.get("type") != "session":
-            before = number
-    return tree.branches(), parents
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.facts = SessionFacts("")
+        tree, numbers = Tree(), dict[str, int]()
+        before: int | None = None
+        self.parents = array("q")
+        for record in records(stream):
+            entry = as_map(record)
+            self._learn(entry)
+            linked = "parentId" in entry and entry.get("type") != "session"
+            link = entry.get("parentId")
+            parent = numbers.get(link, before) if isinstance(link, str) else before
+            if linked and link is None and before is not None:
+                parent = None  # the first prompt, or a new beginning in its place
+            number = tree.add(parent, "follows" if linked else "adheres")
+            self.parents.append(MAIN if parent is None else parent)
+            if isinstance(entry.get("id"), str) and entry.get("type") != "session":
+                numbers[entry["id"]] = number
+            if entry and entry.get("type") != "session":
+                before = number
+        self.branches = tree.branches()
+
+    def _learn(self, entry: Mapping[str, Any]) -> None:
+        kind, known = entry.get("type"), self.facts
+        if kind == "session" and not known.name:
+            self.facts = evolve(known, name=as_name(entry.get("id")), created=as_time(entry.get("timestamp")))
+        elif kind == "session_info":
+            self.facts = evolve(known, title=as_title(entry.get("name")))
 
 
 class _Reader:
@@ -79,7 +95,7 @@ class _Reader:
         self._parents = parents
         self._name = ""
 
-    def entry(self, number: int, entry: Mapping[str, Any]) -> Iterator[Row | str]:
+    def entry(self, number: int, entry: Mapping[str, Any]) -> Iterator[Row | SessionFacts | str]:
         kind = as_text(entry.get("type"))
         if kind == "session":
             self._name = self._name or as_name(entry.get("id"))
@@ -94,7 +110,7 @@ class _Reader:
         elif kind not in _NOISE:
             yield f"unknown entry type {kind[:60]}" if kind else "not an entry of a session"
 
-    def _session(self, number: int, entry: Mapping[str, Any]) -> Generator[Row, None, Steps]:
+    def _session(self, number: int, entry: Mapping[str, Any]) -> Generator[Row | SessionFacts, None, Steps]:
         branch = self._branches[number]
         known = self.sessions.get(branch)
         if known is None:
@@ -105,6 +121,7 @@ class _Reader:
                 above = self._parents[branch]
                 main = self.sessions.setdefault(MAIN, Steps(self._name))
                 home = self.sessions.get(self._branches[above], main) if above != MAIN else main
+                yield SessionFacts(known.session, parent=home.session, created=as_time(entry.get("timestamp")))
                 yield from home.event("excursion", known.session)
             self.sessions[branch] = known
         return known

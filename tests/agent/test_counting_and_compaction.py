@@ -111,6 +111,48 @@ def test_a_count_endpoint_that_fails_is_no_fault_of_the_turn(host: Host, model: 
     assert compaction(session)["size_source"] == "estimate"
 
 
+# The room for a reply
+
+ROOMS = {
+    "as much output as the window holds": (8_192, 8_192, 6_144),
+    "more output than the window holds": (4_096, 100_000, 3_072),
+    "a window so small that a reply has little room": (400, 8_192, 300),
+    "little output": (8_192, 1_000, 7_192),
+    "a large window": (200_000, 64_000, 180_000),
+}
+
+
+@pytest.mark.parametrize(("window", "most", "full"), ROOMS.values(), ids=ROOMS)
+def test_a_reply_is_kept_room_for_but_never_more_than_a_quarter_of_the_window(
+    window: int, most: int, full: int, session: Session, configure: Any
+) -> None:
+    """`full` is the largest request that leaves the room, or the trigger (90 %) where that is less."""
+    configure(window=window, maxOutput=most)
+    full = min(full, window * 90 // 100 - 1)
+    assert not session.check().due
+    fixed = session.check().size
+    session.user("word " * 3)
+    row = session.check().size - fixed
+    while (size := session.check().size) + row <= full:
+        session.user("word " * max(3, (full - size - 2 * row) * 3 // 4))
+    assert not session.check().due
+    session.user("word " * 3)
+    session.user("word " * 3)
+    assert session.check().size > full
+    assert session.check().due
+
+
+def test_a_model_whose_output_fills_its_window_answers_without_a_compaction(
+    session: Session, model: Any, configure: Any
+) -> None:
+    configure(window=8_192, maxOutput=8_192)
+    model.plays(Say("Hi."))
+    for _ in range(3):
+        session.send("Hello")
+    assert session.record.compactions == 0
+    assert not session.context()["notices"]
+
+
 # Compaction inside a turn
 
 

@@ -80,8 +80,7 @@ def test_a_tool_of_a_known_name_without_traits_has_those_that_refold_knows(home:
             HostTool("grep", "Does what nobody knows.", PLAIN, str, ToolTraits()),
             HostTool("mine", "Does what nobody knows.", PLAIN, str),
         )
-        with host.database.read() as reader:
-            view, _ = session._work(reader)
+        with session._viewing() as (view, _):
             context = BoundContext(view, view.composition.extension("rolling"))
             assert context.traits("read") == ToolTraits(reads="path")
             assert context.traits("grep") == ToolTraits()

@@ -18,7 +18,7 @@ from refold.prepare.messages import Sourced
 from refold.prepare.opaque import sendable
 from refold.prepare.reduce import reduced, with_elisions
 from refold.prepare.request import Ask, Check, Desk
-from refold.prepare.window import resolve_window
+from refold.prepare.window import reserved, resolve_window
 from refold.registry.answers import checked, checked_all, checked_map
 from refold.registry.composition import Composition
 from refold.registry.contributions import Extension
@@ -127,7 +127,10 @@ def check(desk: Desk, ask: Ask, reader: Reader) -> Check:
 
 
 def judge(composition: Composition, projection: Projection, held: Size, window: Window, reserve: int) -> Check:
-    """The trigger rule: the size reaches the projection's trigger, or leaves no room for the reply."""
+    """The trigger rule: the size reaches the projection's trigger, or leaves no room for the reply.
+
+    `reserve` is how long that may be (tokens); at most a quarter of the window is kept free for it.
+    """
     why = ""
     if composition.strategy is None:
         why = "no strategy is enabled"
@@ -139,8 +142,10 @@ def judge(composition: Composition, projection: Projection, held: Size, window: 
         why = "the window is unknown"
     elif projection.trigger is None:
         why = f"{composition.strategy.id} never asks by itself"
-    due = not why and projection.trigger is not None and window.tokens is not None
-    due = due and (held.tokens >= (projection.trigger or 0) or held.tokens + reserve > (window.tokens or 0))
+    due = False
+    if not why and projection.trigger is not None and window.tokens is not None:
+        room = window.tokens - reserved(window.tokens, reserve)
+        due = held.tokens >= projection.trigger or held.tokens > room
     return Check(held.tokens, projection.trigger, window, due, why)
 
 

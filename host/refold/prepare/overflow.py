@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from refold.prepare.draw import Drawn, shown_rows
+from refold.prepare.window import reserved
 from refold.sizing.estimate import row_tokens
 from refold.values.rows import Row, RowRange, SourceRef
 
@@ -36,13 +37,14 @@ def recovery_limit(window: int | None, figures: Figures, estimate: int) -> int |
 
 
 def elide_oldest(drawn: Drawn, limit: int | None, reserve: int = 0) -> dict[int, str]:
-    """Results to show as one line each (seq to text), until the request leaves `reserve` of `limit` tokens free.
+    """Results to show as one line each (seq to text), until the request leaves `reserve` of `limit` tokens free, or a
+    quarter of them where that is less.
 
     Only results of the newest turn are taken, oldest first, and never those of its newest step: the model has not
     read them yet. All of them are taken without a limit, and under one that the refused request keeps already: how
     far the estimate is off is unknown then.
     """
-    over = 0 if limit is None else drawn.size.tokens - max(limit // 2, limit - reserve)
+    over = 0 if limit is None else drawn.size.tokens - (limit - reserved(limit, reserve))
     excess = over if over > 0 else None
     elided: dict[int, str] = {}
     for row in _candidates(shown_rows(drawn.view, drawn.projection.sections)):

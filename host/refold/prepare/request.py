@@ -26,11 +26,12 @@ class Ask:
     """What a request is for: the session, the model, and what the host app puts before the history.
 
     `override` is the window of this one request, before every other source (tokens); `windows` are further sources
-    in the order of their authority; `refused` caps them all. `reserve` is kept free for the reply (tokens), `beside`
-    are messages that stand behind the history in this request alone. `system` is the host app's system prompt; None: it
-    has none to offer, and what was sent before stays. `learnt_percent` corrects the local estimate for this provider
-    and model, `booked` is its name in the record of requests. After a refusal, `refused_in_turn` is true until the turn
-    ends, and `elided` are the results (seq to text) that the host itself shows as one line.
+    in the order of their authority; `refused` caps them all. `reserve` are tokens that the reply may take, of which a
+    quarter of the window at most is kept free for it; `beside` are messages that stand behind the history in this
+    request alone. `system` is the host app's system prompt; None: it has none to offer, and what was sent before stays.
+    `learnt_percent` corrects the local estimate for this provider and model, `booked` is its name in the record of
+    requests. After a refusal, `refused_in_turn` is true until the turn ends, and `elided` are the results (seq to text)
+    that the host itself shows as one line.
     """
 
     session: str

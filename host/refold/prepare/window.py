@@ -8,6 +8,9 @@ from refold.values.sizes import Window
 
 UNKNOWN = Window(None, "unknown")
 
+RESERVE_PART = 4
+"""At most so great a part of a window is kept free for the reply: one fourth."""
+
 
 def resolve_window(candidates: Sequence[Window], refused: int | None = None) -> Window:
     """The first known window of `candidates`, which come in the order of their authority.
@@ -21,3 +24,14 @@ def resolve_window(candidates: Sequence[Window], refused: int | None = None) -> 
     if refused is not None and (found.tokens is None or refused < found.tokens):
         return Window(refused, f"refused at {refused:,}")
     return found
+
+
+def reserved(window: int, wanted: int) -> int:
+    """Tokens of the window that stay free for a reply which may take `wanted` tokens.
+
+    A model may give as much output as its window holds; then a request would be due however small it is.
+
+    >>> reserved(200_000, 8_192), reserved(8_192, 8_192)
+    (8192, 2048)
+    """
+    return min(wanted, window // RESERVE_PART)

@@ -55,11 +55,12 @@ class Hooks:
     def migrations(self) -> Sequence[str] | None:
         """SQL scripts, oldest first, that build the extension's tables; script n takes them from version n to n+1.
 
-        Run once each, for every healthy installed extension, on or off. Every table's name begins with the store
-        name, and one with session data has `session TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE`.
+        Run once each, for every healthy installed extension, on or off. Every table, index, view and trigger is named
+        like the store or begins with its name and `_`, full-text tables (fts5) too; whoever had the name first in a
+        home keeps it. A table with session data has `session TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE`.
         A reference to another table of the store says `ON DELETE CASCADE` or `SET NULL`, and triggers touch the
         store's tables alone: the host deletes a session by itself. Never change a script that was released: append
-        one. A script that fails, or leaves other tables behind, is rolled back and switches the extension off.
+        one. A script that fails, or touches what is not the store's, is rolled back and switches the extension off.
 
         Example:
 

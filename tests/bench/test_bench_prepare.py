@@ -57,7 +57,9 @@ def folded(sessions: dict[int, Session]) -> dict[int, Session]:
         upto = rows - 400
         with session.host.database.write() as writer:
             tokens = writer.one(
-                "SELECT tokens FROM row WHERE session=(SELECT key FROM sessions WHERE id=?) AND seq=?", session.id, upto
+                "SELECT tokens FROM refold_row WHERE session=(SELECT key FROM sessions WHERE id=?) AND seq=?",
+                session.id,
+                upto,
             )
             assert tokens is not None
             writer.execute(

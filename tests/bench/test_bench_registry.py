@@ -27,13 +27,13 @@ def test_scan_of_300_distributions(benchmark):
 
 
 def test_reload_that_changes_nothing(benchmark, tmp_path):
-    registry = Registry(tmp_path, lambda *_: None)
+    registry = Registry(tmp_path, lambda wanted: {}, lambda *_: None)
     registry.load()
     assert benchmark(registry.reload).changed == ()
 
 
 def test_composition_that_was_built_before(benchmark, tmp_path):
-    registry = Registry(tmp_path, lambda *_: None)
+    registry = Registry(tmp_path, lambda wanted: {}, lambda *_: None)
     benchmark(registry.composition, {"one": False})
 
 

@@ -26,7 +26,7 @@ from refold.transcript.search import search
 
 LONG, SHORT, RARE = 200_000, 1_000, "zyxqw"
 PLAIN_SCAN = (
-    "SELECT r.seq FROM row r CROSS JOIN body b ON b.id=r.body"
+    "SELECT r.seq FROM refold_row r CROSS JOIN refold_body b ON b.id=r.body"
     " WHERE r.session=(SELECT key FROM sessions WHERE id=?) AND b.text LIKE ? ORDER BY r.seq LIMIT 20"
 )
 
@@ -72,7 +72,7 @@ def test_append(benchmark, home, words, what):
     def bare_commit():
         began = time.perf_counter()
         with home.write() as writer:
-            writer.execute("INSERT INTO body(folding, text, rest) VALUES(0, ?, '{}')", words[:600])
+            writer.execute("INSERT INTO refold_body(folding, text, rest) VALUES(0, ?, '{}')", words[:600])
         bare.append(time.perf_counter() - began)
 
     def run():
@@ -124,7 +124,10 @@ def test_export(benchmark, home, how):
         def run():
             if how == "raw rows":
                 return sum(len(raw.rest) for raw in raw_rows(reader, "long"))
-            sql = "SELECT r.seq, b.text, b.rest FROM row r JOIN body b ON b.id=r.body WHERE session=1 ORDER BY r.seq"
+            sql = (
+                "SELECT r.seq, b.text, b.rest FROM refold_row r JOIN refold_body b ON b.id=r.body"
+                " WHERE session=1 ORDER BY r.seq"
+            )
             return sum(len(rest) for _, _, rest in reader.each(sql))
 
         benchmark.pedantic(run, rounds=3, warmup_rounds=1)
@@ -134,7 +137,7 @@ def test_fork_and_delete_the_fork(benchmark, home):
     made = []
     benchmark.pedantic(lambda: made.append(fork(home, "long", LONG).session), rounds=5)
     with home.read() as reader:
-        size = reader.one("SELECT sum(pgsize) / 1e6 FROM dbstat WHERE name='row'")
+        size = reader.one("SELECT sum(pgsize) / 1e6 FROM dbstat WHERE name='refold_row'")
         benchmark.extra_info["MB of all row references"] = size and size[0]
     for session in made:
         delete(home, session)

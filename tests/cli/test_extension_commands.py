@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
@@ -95,3 +96,33 @@ def test_a_command_of_an_extension_that_is_off_says_so(forest) -> None:
     done = forest("forest", "records", "--json")
     assert (done.code, done.document["error"]["code"]) == (1, "not_found")
     assert "forest records" in done.err
+
+
+KEPT = """
+@hookimpl
+def migrations():
+    return ["CREATE TABLE kept_state(a); INSERT INTO kept_state VALUES(1)"]
+"""
+
+
+def test_what_an_uninstalled_extension_left_behind_can_be_dropped_and_its_names_are_free(in_talk, install) -> None:
+    folder = install("kept", KEPT)
+    in_talk.see(folder)
+    in_talk("extensions")
+    install("later", KEPT, store="kept")
+
+    def problem() -> str | None:
+        listed = in_talk("extensions", "--json").document["extensions"]
+        return next(each["problem"] for each in listed if each["id"] == "later")
+
+    assert "of kept, which had it first" in problem()
+    refused = in_talk("extensions", "forget", "kept", "--yes")
+    assert (refused.code, "kept is installed; nothing was changed" in refused.err) == (1, True)
+    shutil.rmtree(folder / "ext_kept-1.0.dist-info")
+    assert "'refold extensions forget kept' drops its tables" in problem()
+    asked = in_talk("extensions", "forget", "kept")
+    assert (asked.code, "add --yes" in asked.err) == (2, True)
+    done = in_talk("extensions", "forget", "kept", "--yes", "--json")
+    assert done.document == {"extension": "kept", "tables": ["kept_state"]}
+    assert problem() is None
+    assert in_talk("extensions", "forget", "kept", "--yes").code == 1

@@ -48,7 +48,7 @@ def test_work_on_a_session_that_was_deleted_meanwhile_says_that_it_is_gone(
         does[work]()
     sys.modules[module].between = lambda: None
     with host.database.read() as reader:
-        for table in ("snapshot", "head", "watcher", "revision", "compaction"):
+        for table in ("refold_snapshot", "refold_head", "watcher", "refold_revision", "refold_compaction"):
             assert reader.one(f"SELECT count(*) FROM {table}") == (0,)
     other.prepare(window=100_000)
 
@@ -56,7 +56,7 @@ def test_work_on_a_session_that_was_deleted_meanwhile_says_that_it_is_gone(
 DAMAGED = ["junk", "", "[]", "null", "5", "{}", '{"format":1}', '{"format":99}', "[" * 5000]
 
 
-@pytest.mark.parametrize("table", ["snapshot", "head"])
+@pytest.mark.parametrize("table", ["refold_snapshot", "refold_head"])
 @pytest.mark.parametrize("text", [*DAMAGED, "old", "odd"])
 def test_what_an_earlier_request_left_reads_as_absent_when_it_is_damaged(
     host: Host, talk: Talk, table: str, text: str
@@ -80,5 +80,5 @@ def test_what_an_earlier_request_left_reads_as_absent_when_it_is_damaged(
     assert session.context()["state"] == "ready"
     with host.database.read() as reader:
         assert json.loads((reader.one(f"SELECT body FROM {table}") or ("",))[0]) == (
-            known if table == "head" else {**known, "captured_at": again.snapshot.captured_at}
+            known if table == "refold_head" else {**known, "captured_at": again.snapshot.captured_at}
         )

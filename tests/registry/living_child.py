@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import gc
 import json
-import sqlite3
 import sys
+from functools import partial
 from pathlib import Path
 
 from attrs import asdict
@@ -16,32 +16,15 @@ from attrs import asdict
 out = sys.stdout
 
 
-def migrations(home: Path):
-    database = sqlite3.connect(home / "tables.db", isolation_level=None, check_same_thread=False)
-    database.execute("CREATE TABLE IF NOT EXISTS version(id TEXT PRIMARY KEY, done INTEGER)")
-
-    def migrate(id, store, scripts):
-        (done,) = database.execute("SELECT coalesce(max(done), 0) FROM version WHERE id=?", (id,)).fetchone()
-        if done > len(scripts):
-            raise RuntimeError("its tables are newer than its code")
-        database.execute("BEGIN IMMEDIATE")
-        try:
-            for script in scripts[done:]:
-                database.execute(script)
-            database.execute("INSERT OR REPLACE INTO version VALUES (?, ?)", (id, len(scripts)))
-        except BaseException:
-            database.execute("ROLLBACK")
-            raise
-        database.execute("COMMIT")
-
-    return migrate
-
-
 class Child:
     def __init__(self, home: str) -> None:
         from refold.registry import Registry
+        from refold.transcript.database import Database
+        from refold.transcript.migrations import migrate
+        from refold.transcript.ownership import claim_stores
 
-        self.registry = Registry(Path(home), migrations(Path(home)))
+        database = Database(Path(home) / "refold.db")
+        self.registry = Registry(Path(home), partial(claim_stores, database), partial(migrate, database))
 
     def list(self, session=None):
         composition = self.registry.composition(session or {})

@@ -80,7 +80,7 @@ BROKEN = {
     ),
     "failing migration": (
         source("bad", "@hookimpl\ndef migrations(): return ['CREATE TABLE nonsense(']"),
-        "its tables could not be brought up to date: OperationalError",
+        "its tables could not be brought up to date: Refused: migration 1 of BAD failed (SQL of store BAD was not run",
     ),
     "missing requirement": (source("bad", requires=("absent",)), "requires absent, which is not installed"),
 }
@@ -212,6 +212,37 @@ def test_a_store_has_one_owner_unless_one_requires_the_other(environment, living
     assert serves or f"its store {store} overlaps the store mine of first" in now["rows"]["second"]["problem"]
 
 
+STORE = "@hookimpl\ndef migrations(): return ['CREATE TABLE %s_state(x)']\n"
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["the owner was there first", "both are new"])
+def test_a_package_that_names_the_store_of_another_loses_and_the_owner_serves_on(environment, living, known):
+    owner = source("rolling", STORE % "rolling" + STRATEGY, default=True)
+    environment.put("rolling", owner)
+    if known:
+        living().list()
+    environment.put("aaa", source("aaa", STORE % "rolling", default=True, store="rolling"))
+    for _ in range(2):
+        now = living().list()
+        assert (now["strategy"], now["enabled"], now["rows"]["rolling"]["problem"]) == ("rolling", ["rolling"], None)
+        assert now["rows"]["aaa"]["problem"] == (
+            "its store rolling overlaps the store rolling of rolling, which had it first,"
+            " and neither requires the other"
+        )
+    environment.put("rolling", "1 / 0")  # the owner fails: its tables are still its own
+    assert "which had it first" in living().list()["rows"]["aaa"]["problem"]
+    environment.remove("refold-rolling")
+    problem = living().list()["rows"]["aaa"]["problem"]
+    assert "of rolling, which is not installed now; 'refold extensions forget rolling' drops its tables" in problem
+
+
+@pytest.mark.parametrize("store", ["refold", "refold_rows", "sessions", "sqlite_x"])
+def test_a_package_that_names_its_store_like_a_host_table_is_a_problem(environment, living, store):
+    environment.put("aaa", source("aaa", STORE % store, default=True, store=store))
+    word = store.partition("_")[0]
+    assert f"store '{store}' begins with {word}" in living().list()["rows"]["aaa"]["problem"]
+
+
 def test_tables_that_are_newer_than_the_code_make_it_a_problem(environment, living):
     table = "@hookimpl\ndef migrations(): return ['CREATE TABLE grown(x)', 'ALTER TABLE grown ADD y'][:%d]"
     environment.put("grown", source("grown", table % 2, default=True))
@@ -219,7 +250,7 @@ def test_tables_that_are_newer_than_the_code_make_it_a_problem(environment, livi
     assert child.list()["enabled"] == ["grown"]
     environment.put("grown", source("grown", table % 0, default=True), version="0")
     child.reload()
-    assert "its tables are newer than its code" in child.list()["rows"]["grown"]["problem"]
+    assert "the tables of grown are newer (version 2) than its code" in child.list()["rows"]["grown"]["problem"]
 
 
 def test_what_an_extension_prints_stays_off_standard_output_and_trace_shows_each_hook_call(environment, living):

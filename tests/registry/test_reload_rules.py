@@ -163,7 +163,7 @@ def test_two_registries_of_one_process_see_the_same_code(environment, living, tm
     child.python(f"""
 import pathlib, builtins
 from refold.registry import Registry
-builtins.second = Registry(pathlib.Path({str(tmp_path)!r}), lambda *_: None)
+builtins.second = Registry(pathlib.Path({str(tmp_path)!r}), lambda wanted: {{}}, lambda *_: None)
 second.load()
 """)
     environment.put("twice", source("twice", default=True, title="two"))

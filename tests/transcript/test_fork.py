@@ -80,13 +80,13 @@ def test_both_go_their_own_way_afterwards(talk, row, fill):
 
 def test_bodies_are_shared_and_a_fork_of_a_fork_works(talk):
     with talk.read() as reader:
-        (bodies,) = reader.one("SELECT count(*) FROM body")
+        (bodies,) = reader.one("SELECT count(*) FROM refold_body")
     fork(talk, "s", 6, "b")
     fork(talk, "b", 6, "c")
     fork(talk, "c", 5, "d")
     assert texts(talk, "d") == [*texts(talk, "s")[:5], STUB]
     with talk.read() as reader:
-        assert reader.one("SELECT count(*) FROM body") == (bodies + 1,)
+        assert reader.one("SELECT count(*) FROM refold_body") == (bodies + 1,)
         assert reader.one("SELECT count(DISTINCT family) FROM sessions") == (1,)
         tree = sessions.tree(reader)
         assert [branch.session.id for branch in tree] == ["s"]
@@ -96,9 +96,9 @@ def test_bodies_are_shared_and_a_fork_of_a_fork_works(talk):
 def test_running_totals_are_those_of_the_source(talk):
     fork(talk, "s", 6, "b")
     with talk.read() as reader:
-        assert reader.all("SELECT turn, images, tokens FROM row WHERE session=1 AND seq<=6 ORDER BY seq") == reader.all(
-            "SELECT turn, images, tokens FROM row WHERE session=2 ORDER BY seq"
-        )
+        assert reader.all(
+            "SELECT turn, images, tokens FROM refold_row WHERE session=1 AND seq<=6 ORDER BY seq"
+        ) == reader.all("SELECT turn, images, tokens FROM refold_row WHERE session=2 ORDER BY seq")
 
 
 def test_choices_and_head_come_along_and_nothing_else_does(talk):

@@ -62,6 +62,6 @@ def check(path, acknowledged: int) -> None:
             assert [row.kind for row in rows] == ["assistant", "result"] * (len(rows) // 2), "a step was torn"
             assert reader.one("PRAGMA integrity_check") == ("ok",)
             assert reader.all("PRAGMA foreign_key_check") == []
-            assert reader.one("SELECT count(*) FROM row WHERE body NOT IN (SELECT id FROM body)") == (0,)
-            assert reader.one("SELECT count(*) FROM body WHERE id NOT IN (SELECT body FROM row)") == (0,)
-            assert reader.one("SELECT count(*) FROM row WHERE session NOT IN (SELECT key FROM sessions)") == (0,)
+            assert reader.one("SELECT count(*) FROM refold_row WHERE body NOT IN (SELECT id FROM refold_body)") == (0,)
+            assert reader.one("SELECT count(*) FROM refold_body WHERE id NOT IN (SELECT body FROM refold_row)") == (0,)
+            assert reader.one("SELECT count(*) FROM refold_row WHERE session NOT IN (SELECT key FROM sessions)") == (0,)

@@ -36,7 +36,7 @@ def take(database, what):
 
 def change(database, sql, *values):
     with database.write() as writer:
-        writer.execute(f"UPDATE lease SET {sql}", *values)
+        writer.execute(f"UPDATE refold_lease SET {sql}", *values)
 
 
 def test_a_session_has_one_holder_and_who_asks_is_told_who(session):

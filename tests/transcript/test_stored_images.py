@@ -64,7 +64,7 @@ def test_bytes_are_stored_once_and_measured(database, row, fill):
         assert second == Image(key, "image/png", 70, 50)
         stored = load_image(reader, key)
         assert (stored.data, stored.media_type, stored.width, stored.height) == (png(7, 5), "image/png", 7, 5)
-        assert reader.one("SELECT count(*) FROM image") == (1,)
+        assert reader.one("SELECT count(*) FROM refold_image") == (1,)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_bytes_go_with_the_last_row_that_shows_them(database, row, fill):
         assert source(reader, SourceRef("branch", 1)).images == source(reader, SourceRef("s", 1)).images
     delete(database, "s")
     with database.read() as reader:
-        assert reader.all("SELECT width FROM image") == [(2,)]
+        assert reader.all("SELECT width FROM refold_image") == [(2,)]
     delete(database, "branch")
     with database.read() as reader:
-        assert reader.one("SELECT (SELECT count(*) FROM image) + (SELECT count(*) FROM picture)") == (0,)
+        assert reader.one("SELECT (SELECT count(*) FROM refold_image) + (SELECT count(*) FROM refold_picture)") == (0,)

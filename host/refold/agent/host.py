@@ -23,7 +23,9 @@ from refold.transcript import sessions, state
 from refold.transcript.database import Database
 from refold.transcript.deletion import finish_deletions
 from refold.transcript.migrations import migrate
+from refold.transcript.ownership import claim_stores, forget
 from refold.transcript.sessions import Branch
+from refold.values.errors import Refused
 
 if TYPE_CHECKING:
     from refold.agent.session import Session
@@ -58,7 +60,7 @@ class Host:
         self.summarizers = summarizers if summarizers is None else tuple(summarizers)
         self.database = Database(self.home / "refold.db")
         self._problems = tuple(Problem(None, text) for text in finish_deletions(self.database))
-        self.registry = Registry(self.home, partial(migrate, self.database))
+        self.registry = Registry(self.home, partial(claim_stores, self.database), partial(migrate, self.database))
         self.models = Models(self.home)
         self._clients: dict[ProviderConfig, Client] = {}
         self._clients_lock = threading.Lock()
@@ -161,6 +163,16 @@ class Host:
             sessions.find(writer, session)
             for extension in before.keys() | after.keys():
                 state.set_choice(writer, session, extension, after.get(extension))
+
+    def forget_extension(self, id: str) -> list[str]:
+        """Drops the tables that an extension left behind when it was uninstalled, with its claim to their names.
+
+        Returns the names of the tables: none where another extension shares them. Transcripts stay. Raises Refused
+        while the extension is installed, NotFound when the home holds nothing of it.
+        """
+        if any(each.id == id and each.version is not None for each in self.extensions_without_loading().extensions):
+            raise Refused(f"{id} is installed; nothing was changed; uninstall it first, then its tables can go")
+        return forget(self.database, id)
 
     def select(self, strategy: str, session: str) -> bool:
         """Makes a strategy the session's own; false when it is so already: a default may change, a choice stays.

@@ -10,6 +10,7 @@ import click
 from refold.agent.host import Extensions, Host
 from refold.cli.options import every_command
 from refold.cli.output import print_json
+from refold.cli.visible import visible
 
 _session = click.option("--session", metavar="ID", help="For this session alone (else for all without a choice).")
 
@@ -80,6 +81,26 @@ def inherit_command(name: str, session: str | None, home: Path | None, as_json: 
     Example: refold extensions inherit rolling --session my-session
     """
     _switch(home, name, None, session, as_json)
+
+
+@extensions_command.command("forget")
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do it: what is dropped cannot be brought back.")
+@every_command
+def forget_command(name: str, yes: bool, home: Path | None, as_json: bool) -> None:
+    """Drop the tables that an uninstalled extension left in the home. No row of a session is touched.
+
+    \b
+    Example: refold extensions forget some-extension --yes
+    """
+    with Host(home) as host:
+        if not yes:
+            raise click.UsageError(f"what {name} stored would be gone for good; add --yes to drop it")
+        tables = host.forget_extension(name)
+    if as_json:
+        print_json({"extension": name, "tables": tables})
+    else:
+        click.echo(f"forgot {visible(name)} ({', '.join(map(visible, tables)) or 'no tables'})")
 
 
 def _switch(home: Path | None, name: str, on: bool | None, session: str | None, as_json: bool) -> None:

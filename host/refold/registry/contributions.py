@@ -13,7 +13,8 @@ from attrs import field, frozen
 from refold.hookspecs import NAME, Hooks
 from refold.registry import settings
 from refold.registry.selection import Installed
-from refold.registry.words import HOST_COMMANDS, HOST_TOOLS, is_store
+from refold.registry.words import HOST_COMMANDS, HOST_TOOLS
+from refold.transcript.guard import store_fault
 from refold.values.contexts import CompactionStrategy, FoldPlugin, Reducer
 from refold.values.json_text import json_bytes
 from refold.values.manifest import Manifest
@@ -218,8 +219,8 @@ def _manifest_faults(manifest: Manifest) -> list[str]:
             faults.append(f"{name} must be a tuple of ids")
     if manifest.store is not None and not isinstance(manifest.store, str):
         faults.append("store must be a text, or None")
-    elif isinstance(manifest.id, str) and not is_store(manifest.tables):
-        faults.append(f"store {manifest.tables[:80]!r} must be a lower-case letter, then letters, digits or '_'")
+    elif isinstance(manifest.id, str) and (fault := store_fault(manifest.tables)):
+        faults.append(f"store {manifest.tables[:80]!r} {fault}")
     if manifest.settings is not None and (fault := settings.class_fault(manifest.settings)):
         faults.append(fault)
     return faults

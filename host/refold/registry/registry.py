@@ -26,7 +26,7 @@ from refold.registry.loading import Generation
 from refold.registry.proposals import Changes, Installation, propose_global, propose_session
 from refold.registry.remembered import Memory, Remembered, recall, remember
 from refold.registry.selection import Choices, Installed, Problem, order, resolve
-from refold.registry.stores import Migrate, broken_stores
+from refold.registry.stores import ClaimStores, Migrate, broken_stores
 from refold.values.errors import RefoldError, Refused
 
 _KEPT = 64
@@ -59,17 +59,17 @@ class Registry:
 
     Nothing is imported before `load`, which the first composition does by itself. Safe for threads.
 
-        registry = Registry(home, migrate)
+        registry = Registry(home, claim, migrate)
         composition = registry.composition({"lcm": True})
 
     Whoever works with a composition holds it from the beginning to the end of that work: a reload makes the next one
     and waits for nobody. What a reload took out of force is freed when the last who holds it is done.
     """
 
-    def __init__(self, home: Path, migrate: Migrate) -> None:
+    def __init__(self, home: Path, claim: ClaimStores, migrate: Migrate) -> None:
         self._choices_path = home / "extensions.json"
         self._memory_path = home / "installed.json"
-        self._migrate = migrate
+        self._claim, self._migrate = claim, migrate
         self._in_force: _InForce | None = None
         self._built: dict[tuple[object, ...], Composition] = {}
         self._lock = threading.RLock()
@@ -197,7 +197,7 @@ class Registry:
         loaded = {ext: each.extension for ext, each in generation.loaded.items() if each.extension is not None}
         broken = {ext: each.reason for ext, each in generation.loaded.items() if each.extension is None}
         in_order = order(each.installed for each in loaded.values()).ids
-        broken |= broken_stores(loaded, in_order, self._migrate)
+        broken |= broken_stores(loaded, in_order, generation.loaded, self._claim, self._migrate)
         extensions = {ext: each for ext, each in loaded.items() if ext not in broken}
         installation = Installation(
             tuple(loaded[ext].installed if ext in loaded else _facts(memory, ext) for ext in generation.loaded),

@@ -20,7 +20,6 @@ HOST_TOOLS = frozenset({"compact_context"})
 """Tools that the host itself offers to the model."""
 
 _ID = re.compile(r"[a-z][a-z0-9_-]{0,63}")
-_STORE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 def id_fault(id: str) -> str | None:
@@ -28,8 +27,3 @@ def id_fault(id: str) -> str | None:
     if not _ID.fullmatch(id):
         return "an id is a lower-case letter, then letters, digits, '-' or '_' (64 at most)"
     return f"'{id}' is a section of the host in extensions.json" if id in HOST_SECTIONS else None
-
-
-def is_store(name: str) -> bool:
-    """Whether a table name may begin with this store name."""
-    return bool(_STORE.fullmatch(name))

@@ -295,7 +295,7 @@ class Player(Watch):
     def _reopen(self, window: int | None) -> None:
         prepared = self._prepare(window, ("good",))
         wires = encoded(prepared.request, self._thread.session.image_bytes)
-        tables = self._contents("lease")
+        tables = self._contents("refold_lease")
         target = self.folder.with_name(f"{self.folder.name}-again")
         copied(self.folder, target)
         self._host.close()
@@ -305,7 +305,7 @@ class Player(Watch):
         for thread in self._threads:
             thread.session = ready(self._host.session(thread.session.id))
         self.happened["reopened"] += 1
-        if changed := differing(tables, self._contents("lease")):
+        if changed := differing(tables, self._contents("refold_lease")):
             self._check(Rule.REOPENS, f"the tables {', '.join(changed)} differ")
         if not prepared.rests:  # who reopens may try again what failed
             self._check_repeated(prepared, wires, self._thread.session.prepare(window), Rule.REOPENS)

@@ -19,8 +19,8 @@ _KINDS = frozenset(get_args(Kind))
 _NEWEST = (
     "SELECT s.key, coalesce(r.seq, 0), coalesce(r.turn, 0), coalesce(r.images, 0), coalesce(r.tokens, 0),"
     f" coalesce({STEP}, 0) FROM sessions s"
-    " LEFT JOIN row r ON r.session=s.key AND r.seq=(SELECT max(seq) FROM row WHERE session=s.key)"
-    " LEFT JOIN body b ON b.id=r.body WHERE s.id=? AND NOT s.hidden"
+    " LEFT JOIN refold_row r ON r.session=s.key AND r.seq=(SELECT max(seq) FROM refold_row WHERE session=s.key)"
+    " LEFT JOIN refold_body b ON b.id=r.body WHERE s.id=? AND NOT s.hidden"
 )
 
 
@@ -52,14 +52,15 @@ def append(writer: Writer, session: str, rows: Iterable[Row]) -> list[SourceRef]
             images, tokens = images + len(pictures), tokens + row_tokens(row)
         stored = encode(row)
         body = writer.execute(
-            "INSERT INTO body(folding, text, calls, rest) VALUES(?, ?, ?, ?)",
+            "INSERT INTO refold_body(folding, text, calls, rest) VALUES(?, ?, ?, ?)",
             stored.folding,
             stored.text,
             stored.calls,
             stored.rest,
         )
         writer.execute(
-            "INSERT INTO row(session, seq, body, kind, opens, turn, images, tokens) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO refold_row(session, seq, body, kind, opens, turn, images, tokens)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
             key,
             seq,
             body,
@@ -100,7 +101,8 @@ def _fault(row: Row) -> str | None:
 def _list_pictures(writer: Writer, key: int, row: Row) -> None:
     for n, image in enumerate(row.images):
         writer.execute(
-            "INSERT INTO picture(session, seq, n, key, type, width, height, owner) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO refold_picture(session, seq, n, key, type, width, height, owner)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
             key,
             row.ref.seq,
             n,
@@ -115,10 +117,10 @@ def _list_pictures(writer: Writer, key: int, row: Row) -> None:
 def _track_child(writer: Writer, key: int, row: Row) -> None:
     """`joined` ends the oldest open `spawned` with the same text: the child's name."""
     if row.event == "spawned":
-        writer.execute("INSERT INTO spawn(session, seq, child) VALUES(?, ?, ?)", key, row.ref.seq, row.text)
+        writer.execute("INSERT INTO refold_spawn(session, seq, child) VALUES(?, ?, ?)", key, row.ref.seq, row.text)
     else:
         writer.execute(
-            "UPDATE spawn SET joined=? WHERE session=? AND seq=(SELECT min(seq) FROM spawn"
+            "UPDATE refold_spawn SET joined=? WHERE session=? AND seq=(SELECT min(seq) FROM refold_spawn"
             " WHERE session=? AND child=? AND joined IS NULL)",
             row.ref.seq,
             key,

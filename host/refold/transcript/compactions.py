@@ -12,7 +12,7 @@ def record(writer: Writer, session: str, strategy: str, demand: DemandKind, rows
     """Records one more applied compaction that folded `rows`; returns how many there are now."""
     number = count_compaction(writer, session)
     writer.execute(
-        "INSERT INTO compaction(session, n, strategy, demand, after, upto) VALUES(?, ?, ?, ?, ?, ?)",
+        "INSERT INTO refold_compaction(session, n, strategy, demand, after, upto) VALUES(?, ?, ?, ?, ?, ?)",
         session,
         number,
         strategy,
@@ -26,7 +26,7 @@ def record(writer: Writer, session: str, strategy: str, demand: DemandKind, rows
 def asked_upto(reader: Reader, session: str) -> int:
     """The last row that a `manual` or `model` compaction folded; 0: none."""
     found = reader.one(
-        "SELECT max(upto) FROM compaction WHERE session=? AND demand IN ('manual', 'model')",
+        "SELECT max(upto) FROM refold_compaction WHERE session=? AND demand IN ('manual', 'model')",
         session,
     )
     return int(found[0] or 0) if found else 0

@@ -41,7 +41,7 @@ class StoreReader:
         """Every row that one statement gives."""
         if not one_statement(sql):
             raise Refused(f"SQL of store {self._store} was not run: give one statement at a time")
-        with self._guard.bound(self._store, sql) as marked:
+        with self._guard.bound(self._connection, self._store, sql) as marked:
             return self._connection.execute(marked, cast(Any, values)).fetchall()
 
     def one(self, sql: str, *values: object) -> tuple[Any, ...] | None:
@@ -72,7 +72,7 @@ class StoreWriter(StoreReader):
     def script(self, sql: str) -> None:
         """Runs a migration: any number of statements, CREATE, ALTER and DROP of the store's own names included."""
         self._writer.ensure_open()
-        with self._guard.bound(self._store, sql, tables_too=True) as marked:
+        with self._guard.bound(self._connection, self._store, sql, tables_too=True) as marked:
             self._connection.execute(marked, can_cache=False).fetchall()
 
 

@@ -12,6 +12,7 @@ from refold.transcript import sessions
 from refold.transcript.database import Database, Reader, Writer, quoted
 from refold.transcript.images import drop_unused
 from refold.transcript.leases import held, lease
+from refold.transcript.ownership import owner_of, recorded
 from refold.transcript.rows import newest_seq
 from refold.values.errors import RefoldError, Refused
 
@@ -66,7 +67,7 @@ def _remove(database: Database, key: int, session: str) -> None:
         _remove_state(database, session)
         _in_slices(database, lambda writer: _remove_rows(writer, key))
         with database.write() as writer:
-            writer.execute("DELETE FROM spawn WHERE session=?", key)
+            writer.execute("DELETE FROM refold_spawn WHERE session=?", key)
             writer.execute("DELETE FROM sessions WHERE key=?", key)
     except (apsw.ConstraintError, apsw.SQLError) as error:  # of a foreign key or a trigger
         raise Refused(f"session {session} is hidden, but an extension's tables hold on to it ({error})") from error
@@ -90,7 +91,7 @@ def _remove_rows(writer: Writer, key: int) -> bool:
     A body is shared only with the same seq of a session of the same family (schema.py), so a few look-ups by key
     tell whether it is.
     """
-    batch = writer.all("SELECT seq, body FROM row WHERE session=? ORDER BY seq DESC LIMIT ?", key, BATCH)
+    batch = writer.all("SELECT seq, body FROM refold_row WHERE session=? ORDER BY seq DESC LIMIT ?", key, BATCH)
     if not batch:
         return False
     lowest = batch[-1][0]
@@ -101,14 +102,14 @@ def _remove_rows(writer: Writer, key: int) -> bool:
         body
         for (relative,) in family
         for (body,) in writer.all(
-            "SELECT body FROM row WHERE session=? AND seq>=? AND seq<=?", relative, lowest, batch[0][0]
+            "SELECT body FROM refold_row WHERE session=? AND seq>=? AND seq<=?", relative, lowest, batch[0][0]
         )
     }
-    pictures = writer.all("DELETE FROM picture WHERE session=? AND seq>=? RETURNING key", key, lowest)
-    writer.execute("DELETE FROM row WHERE session=? AND seq>=?", key, lowest)
+    pictures = writer.all("DELETE FROM refold_picture WHERE session=? AND seq>=? RETURNING key", key, lowest)
+    writer.execute("DELETE FROM refold_row WHERE session=? AND seq>=?", key, lowest)
     for _, body in batch:
         if body not in shared:
-            writer.execute("DELETE FROM body WHERE id=?", body)
+            writer.execute("DELETE FROM refold_body WHERE id=?", body)
     drop_unused(writer, {picture for (picture,) in pictures})
     return True
 
@@ -117,15 +118,15 @@ def _remove_state(database: Database, session: str) -> None:
     """Rows of every table that refers to the session, the extensions' included: left to the cascade of the last step,
     a long session's state would go in one long transaction. A table that others still refer to waits for them."""
     with database.read() as reader:
-        waiting = list(_referring(reader))
+        waiting, owners = list(_referring(reader)), recorded(reader)
     while waiting:
         blocked = []
         for table, column in waiting:
             with database.read() as reader:
                 rows = _rows_of(reader, table, column, session)
             try:
-                _in_slices(database, _removal(table, column, session, rows))
-            except apsw.ConstraintError as error:
+                _in_slices(database, _removal(table, column, session, rows, owner_of(owners, table)))
+            except (apsw.ConstraintError, Refused) as error:
                 blocked.append((table, column))
                 reason = error
         if len(blocked) == len(waiting):
@@ -140,7 +141,7 @@ def _referring(reader: Reader) -> Iterator[tuple[str, str]]:
         'SELECT t.name, f."from" FROM sqlite_schema t JOIN pragma_foreign_key_list(t.name) f'
         " WHERE t.type='table' AND lower(f.\"table\")='sessions' AND lower(f.\"to\")='id' ORDER BY t.name"
     )
-    return ((table, column) for table, column in found if table != "lease")
+    return ((table, column) for table, column in found if table != "refold_lease")
 
 
 def _rows_of(reader: Reader, table: str, column: str, session: str) -> tuple[str, Iterator[Sequence[object]]]:
@@ -155,14 +156,18 @@ def _rows_of(reader: Reader, table: str, column: str, session: str) -> tuple[str
     return " AND ".join(f"{part}=?" for part in parts), iter(found)
 
 
-def _removal(table: str, column: str, session: str, rows: tuple[str, Iterator[Sequence[object]]]) -> Step:
+def _removal(
+    table: str, column: str, session: str, rows: tuple[str, Iterator[Sequence[object]]], store: str | None
+) -> Step:
+    """With the rights of the table's store: its triggers do no more here than when the extension itself deletes."""
     where, values = rows
     statement = f"DELETE FROM {quoted(table)} WHERE {where} AND {quoted(column)}=?"
 
     def step(writer: Writer) -> bool:
         batch = list(islice(values, BATCH))
+        own = writer if store is None else writer.store(store)
         for value in batch:
-            writer.execute(statement, *value, session)
+            own.execute(statement, *value, session)
         return bool(batch)
 
     return step

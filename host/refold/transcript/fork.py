@@ -78,33 +78,39 @@ def _insert_branch(writer: Writer, origin: Session, at: int, new_id: str | None)
 def _copy(writer: Writer, origin: Session, branch: Session, at: int) -> None:
     """Running totals count from row 1, so they are copied as they are."""
     writer.execute(
-        "INSERT INTO row SELECT ?, seq, body, kind, opens, turn, images, tokens FROM row"
+        "INSERT INTO refold_row SELECT ?, seq, body, kind, opens, turn, images, tokens FROM refold_row"
         " WHERE session=? AND seq<=? ORDER BY seq",
         branch.key,
         origin.key,
         at,
     )
     writer.execute(
-        "INSERT INTO picture SELECT ?, seq, n, key, type, width, height, owner FROM picture WHERE session=? AND seq<=?",
+        "INSERT INTO refold_picture SELECT ?, seq, n, key, type, width, height, owner FROM refold_picture"
+        " WHERE session=? AND seq<=?",
         branch.key,
         origin.key,
         at,
     )
     writer.execute(
-        "INSERT INTO spawn SELECT ?, seq, child, joined FROM spawn WHERE session=? AND joined<=?",
+        "INSERT INTO refold_spawn SELECT ?, seq, child, joined FROM refold_spawn WHERE session=? AND joined<=?",
         branch.key,
         origin.key,
         at,
     )
     writer.execute(
-        "INSERT INTO compaction SELECT ?, n, strategy, demand, after, upto FROM compaction WHERE session=? AND upto<=?",
+        "INSERT INTO refold_compaction SELECT ?, n, strategy, demand, after, upto FROM refold_compaction"
+        " WHERE session=? AND upto<=?",
         branch.id,
         origin.id,
         at,
     )
     writer.execute("UPDATE sessions SET compactions=? WHERE key=?", origin.compactions, branch.key)
-    writer.execute("INSERT INTO choice SELECT ?, extension, enabled FROM choice WHERE session=?", branch.id, origin.id)
-    writer.execute("INSERT INTO head SELECT ?, body FROM head WHERE session=?", branch.id, origin.id)
+    writer.execute(
+        "INSERT INTO refold_choice SELECT ?, extension, enabled FROM refold_choice WHERE session=?",
+        branch.id,
+        origin.id,
+    )
+    writer.execute("INSERT INTO refold_head SELECT ?, body FROM refold_head WHERE session=?", branch.id, origin.id)
 
 
 def _open_calls(reader: Reader, session: Session, at: int) -> list[str]:

@@ -93,8 +93,9 @@ class StoredHistory:
         if self._total(upto, _IMAGES) == self._total(after, _IMAGES):
             return []
         found = self._reader.all(
-            "SELECT p.key, p.type, p.width, p.height, p.owner FROM picture p JOIN row r USING(session, seq)"
-            " WHERE p.session=? AND p.seq>? AND p.seq<=? AND r.kind<>'event' ORDER BY p.seq, p.n",
+            "SELECT p.key, p.type, p.width, p.height, p.owner FROM refold_picture p"
+            " JOIN refold_row r USING(session, seq) WHERE p.session=? AND p.seq>? AND p.seq<=? AND r.kind<>'event'"
+            " ORDER BY p.seq, p.n",
             self._key,
             after,
             upto,
@@ -146,7 +147,7 @@ class StoredHistory:
     def open_join(self) -> int | None:
         """The last seq before the oldest `spawned` event without its `joined`; None when no child is open."""
         found = self._reader.one(
-            "SELECT min(seq) FROM spawn WHERE session=? AND seq>? AND seq<=? AND (joined IS NULL OR joined>?)",
+            "SELECT min(seq) FROM refold_spawn WHERE session=? AND seq>? AND seq<=? AND (joined IS NULL OR joined>?)",
             self._key,
             self._after,
             self._upto,
@@ -156,7 +157,7 @@ class StoredHistory:
 
     def kind(self, seq: int) -> Kind:
         """The kind of one row; nothing is decoded. Raises NotFound."""
-        found = self._reader.one("SELECT kind FROM row WHERE session=? AND seq=?", self._key, seq)
+        found = self._reader.one("SELECT kind FROM refold_row WHERE session=? AND seq=?", self._key, seq)
         if found is None:
             raise NotFound(f"session {self._session} has no row {seq}; its history ends before it")
         kind: Kind = found[0]
@@ -210,7 +211,7 @@ class StoredHistory:
         if self._total(upto, _IMAGES) == self._total(after, _IMAGES):
             return 0
         found = self._reader.all(
-            "SELECT p.width, p.height, count(*) FROM picture p JOIN row r USING(session, seq)"
+            "SELECT p.width, p.height, count(*) FROM refold_picture p JOIN refold_row r USING(session, seq)"
             " WHERE p.session=? AND p.seq>? AND p.seq<=? AND r.kind<>'event' GROUP BY p.width, p.height",
             self._key,
             after,
@@ -221,7 +222,9 @@ class StoredHistory:
     def _total(self, seq: int, which: int) -> int:
         known = self._totals.get(seq)
         if known is None:
-            found = self._reader.one("SELECT turn, images, tokens FROM row WHERE session=? AND seq=?", self._key, seq)
+            found = self._reader.one(
+                "SELECT turn, images, tokens FROM refold_row WHERE session=? AND seq=?", self._key, seq
+            )
             if found is None:
                 raise NotFound(f"session {self._session} has no row {seq}; its history ends before it")
             self._totals[seq] = known = (found[0], found[1], found[2])
@@ -230,7 +233,7 @@ class StoredHistory:
     def _step_ends(self) -> list[int]:
         turn = self._total(self._upto, _TURN)
         found = self._reader.all(
-            "SELECT seq, kind FROM row WHERE session=? AND seq>=? AND seq<=? AND kind IN ('assistant', 'result')"
+            "SELECT seq, kind FROM refold_row WHERE session=? AND seq>=? AND seq<=? AND kind IN ('assistant', 'result')"
             " ORDER BY seq",
             self._key,
             self.first("turn", turn) or self._after + 1,

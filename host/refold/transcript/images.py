@@ -63,7 +63,7 @@ def store_image(writer: Writer, image: Image) -> Image:
     media_type = header.media_type if header else image.media_type or (named[1] if named else "")
     width, height = (header.width, header.height) if header else (0, 0)
     writer.execute(
-        "INSERT INTO image(digest, type, width, height, data) VALUES(?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        "INSERT INTO refold_image(digest, type, width, height, data) VALUES(?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         key.removeprefix(PREFIX),
         media_type,
         width,
@@ -77,7 +77,7 @@ def store_image(writer: Writer, image: Image) -> Image:
 
 def load_image(reader: Reader, key: str) -> StoredImage:
     """The picture named `sha256:<hex>`. Raises NotFound when the transcript does not hold its bytes."""
-    found = reader.one("SELECT type, width, height, data FROM image WHERE digest=?", key.removeprefix(PREFIX))
+    found = reader.one("SELECT type, width, height, data FROM refold_image WHERE digest=?", key.removeprefix(PREFIX))
     if found is None or not key.startswith(PREFIX):
         raise NotFound(f"the transcript holds no bytes of picture {key[:80]!r}")
     return StoredImage(key, *found)
@@ -85,9 +85,9 @@ def load_image(reader: Reader, key: str) -> StoredImage:
 
 def drop_unused(writer: Writer, keys: set[str]) -> int:
     """Removes the bytes of those pictures that no row shows any more; returns how many."""
-    unused = [key for key in sorted(keys) if not writer.one("SELECT 1 FROM picture WHERE key=? LIMIT 1", key)]
+    unused = [key for key in sorted(keys) if not writer.one("SELECT 1 FROM refold_picture WHERE key=? LIMIT 1", key)]
     for key in unused:
-        writer.execute("DELETE FROM image WHERE digest=?", key.removeprefix(PREFIX))
+        writer.execute("DELETE FROM refold_image WHERE digest=?", key.removeprefix(PREFIX))
     return len(unused)
 
 

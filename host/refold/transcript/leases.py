@@ -29,7 +29,7 @@ class Lease:
         """Starts the lifetime anew. Raises Busy when the lease was up and somebody else took the session."""
         with self._database.write() as writer:
             mine = writer.all(
-                "UPDATE lease SET expires=? WHERE session=? AND token=? RETURNING 1",
+                "UPDATE refold_lease SET expires=? WHERE session=? AND token=? RETURNING 1",
                 time.time() + LIFETIME,
                 self.session,
                 self._token,
@@ -40,7 +40,7 @@ class Lease:
     def release(self) -> None:
         """Gives the session back; somebody else's lease is left alone."""
         with self._database.write() as writer:
-            writer.execute("DELETE FROM lease WHERE session=? AND token=?", self.session, self._token)
+            writer.execute("DELETE FROM refold_lease WHERE session=? AND token=?", self.session, self._token)
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def lease(database: Database, session: str, what: str) -> Iterator[Lease]:
         find(writer, session)
         _refuse_if_held(writer, session)
         writer.execute(
-            "INSERT OR REPLACE INTO lease(session, token, what, host, pid, born, since, expires)"
+            "INSERT OR REPLACE INTO refold_lease(session, token, what, host, pid, born, since, expires)"
             " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
             session,
             token,
@@ -76,7 +76,7 @@ def lease(database: Database, session: str, what: str) -> Iterator[Lease]:
 
 def held(reader: Reader, session: str) -> str | None:
     """Who holds the session, in words for people; None: nobody that lives."""
-    found = reader.one("SELECT what, host, pid, born, since, expires FROM lease WHERE session=?", session)
+    found = reader.one("SELECT what, host, pid, born, since, expires FROM refold_lease WHERE session=?", session)
     if found is None:
         return None
     what, host, pid, born, since, expires = found

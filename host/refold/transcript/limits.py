@@ -8,7 +8,7 @@ from refold.transcript.database import Reader, Writer
 def learn(writer: Writer, session: str, model: str, tokens: int) -> None:
     """Remembers that the model's provider takes at most so many tokens; a larger limit than a known one is not."""
     writer.execute(
-        "INSERT INTO learnt_limit(session, model, tokens) VALUES(?, ?, ?)"
+        "INSERT INTO refold_learnt_limit(session, model, tokens) VALUES(?, ?, ?)"
         " ON CONFLICT DO UPDATE SET tokens=min(tokens, excluded.tokens)",
         session,
         model,
@@ -21,5 +21,5 @@ def learnt(reader: Reader, session: str, model: str) -> int | None:
 
     `model` is the whole id, provider included.
     """
-    found = reader.one("SELECT tokens FROM learnt_limit WHERE session=? AND model=?", session, model)
+    found = reader.one("SELECT tokens FROM refold_learnt_limit WHERE session=? AND model=?", session, model)
     return int(found[0]) if found else None

@@ -61,7 +61,7 @@ def record(
 ) -> int:
     """Notes a request that held rows up to seq `upto`; returns its id."""
     return writer.execute(
-        "INSERT INTO request(session, kind, model, upto, compaction, estimated, tokens, usage, outcome)"
+        "INSERT INTO refold_request(session, kind, model, upto, compaction, estimated, tokens, usage, outcome)"
         " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
         session,
         kind,
@@ -77,23 +77,25 @@ def record(
 
 def settle(writer: Writer, id: int, outcome: str, tokens: int | None, usage: Mapping[str, Any] | None = None) -> None:
     """Notes what came of a request."""
-    writer.execute("UPDATE request SET outcome=?, tokens=?, usage=? WHERE id=?", outcome, tokens, _json(usage), id)
+    writer.execute(
+        "UPDATE refold_request SET outcome=?, tokens=?, usage=? WHERE id=?", outcome, tokens, _json(usage), id
+    )
 
 
 def forget(writer: Writer, id: int) -> None:
     """Takes back a request that was noted and then never sent."""
-    writer.execute("DELETE FROM request WHERE id=?", id)
+    writer.execute("DELETE FROM refold_request WHERE id=?", id)
 
 
 def replace(writer: Writer, id: int) -> None:
     """Notes that the request was asked again in another form."""
-    writer.execute("UPDATE request SET replaced=1 WHERE id=?", id)
+    writer.execute("UPDATE refold_request SET replaced=1 WHERE id=?", id)
 
 
 def measured(reader: Reader, session: str, after: int = 0) -> list[Measured]:
     """The requests to the session's model that held rows beyond seq `after`, oldest first, replaced ones left out."""
     found = reader.all(
-        "SELECT upto, tokens, model, compaction FROM request"
+        "SELECT upto, tokens, model, compaction FROM refold_request"
         " WHERE session=? AND upto>? AND kind='answer' AND NOT replaced ORDER BY id",
         session,
         clipped(after),
@@ -104,7 +106,7 @@ def measured(reader: Reader, session: str, after: int = 0) -> list[Measured]:
 def newest(reader: Reader, session: str) -> Counted | None:
     """The newest request to the session's model whose tokens the provider counted; one look-up."""
     found = reader.one(
-        "SELECT upto, tokens, model, compaction, estimated FROM request WHERE session=? AND kind='answer'"
+        "SELECT upto, tokens, model, compaction, estimated FROM refold_request WHERE session=? AND kind='answer'"
         " AND NOT replaced AND tokens IS NOT NULL ORDER BY upto DESC, id DESC LIMIT 1",
         session,
     )
@@ -119,7 +121,7 @@ def reports(reader: Reader, model: str) -> list[tuple[int, int]]:
     """The newest `REPORTS` requests to a model that the provider counted, of every session, oldest first: what was
     estimated here, and what was counted. A refusal that names a count teaches as much as an answer."""
     found = reader.all(
-        "SELECT estimated, tokens FROM request WHERE model=? AND kind='answer' AND tokens IS NOT NULL"
+        "SELECT estimated, tokens FROM refold_request WHERE model=? AND kind='answer' AND tokens IS NOT NULL"
         " AND (NOT replaced OR outcome='too_large') ORDER BY id DESC LIMIT ?",
         model,
         REPORTS,
@@ -130,8 +132,8 @@ def reports(reader: Reader, model: str) -> list[tuple[int, int]]:
 def asked(reader: Reader, session: str, after: int = 0) -> list[Asked]:
     """Every request of the session with an id beyond `after`, oldest first."""
     found = reader.all(
-        "SELECT id, session, kind, model, upto, compaction, estimated, tokens, usage, outcome, replaced FROM request"
-        " WHERE session=? AND id>? ORDER BY id",
+        "SELECT id, session, kind, model, upto, compaction, estimated, tokens, usage, outcome, replaced"
+        " FROM refold_request WHERE session=? AND id>? ORDER BY id",
         session,
         clipped(after),
     )

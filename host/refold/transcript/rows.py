@@ -17,7 +17,7 @@ from refold.values.rows import Call, Row, SourceRef
 PAGE = 256
 """Rows that are fetched at once, so that an open iterator holds little."""
 
-_DECODABLE = "SELECT r.seq, r.kind, r.opens, r.turn, b.text, b.rest FROM row r JOIN body b ON b.id=r.body"
+_DECODABLE = "SELECT r.seq, r.kind, r.opens, r.turn, b.text, b.rest FROM refold_row r JOIN refold_body b ON b.id=r.body"
 
 
 @frozen
@@ -43,13 +43,15 @@ def last_seq(reader: Reader, session: str) -> int:
 
 def newest_seq(reader: Reader, key: int) -> int:
     """The same by the session's key."""
-    found = reader.one("SELECT max(seq) FROM row WHERE session=?", key)
+    found = reader.one("SELECT max(seq) FROM refold_row WHERE session=?", key)
     return int(found[0] or 0) if found else 0
 
 
 def newest_turn(reader: Reader, session: str) -> int:
     """The number of the session's newest turn; 0 before the first. Raises NotFound."""
-    found = reader.one("SELECT turn FROM row WHERE session=? ORDER BY seq DESC LIMIT 1", find(reader, session).key)
+    found = reader.one(
+        "SELECT turn FROM refold_row WHERE session=? ORDER BY seq DESC LIMIT 1", find(reader, session).key
+    )
     return int(found[0]) if found else 0
 
 
@@ -101,7 +103,7 @@ def fetch(reader: Reader, key: int, session: str, after: int, upto: int) -> list
 def fetch_newest(reader: Reader, key: int, kind: str, after: int, upto: int, count: int) -> list[int]:
     """The seqs of the newest `count` rows of one kind in a range, oldest first; nothing is decoded."""
     found = reader.all(
-        "SELECT seq FROM row WHERE session=? AND seq>? AND seq<=? AND kind=? ORDER BY seq DESC LIMIT ?",
+        "SELECT seq FROM refold_row WHERE session=? AND seq>? AND seq<=? AND kind=? ORDER BY seq DESC LIMIT ?",
         key,
         after,
         upto,
@@ -115,11 +117,11 @@ def raw_rows(reader: Reader, session: str, after: int = 0, upto: int | None = No
     """The rows of a range as they are stored, oldest first, one at a time and without decoding. Raises NotFound."""
     key = find(reader, session).key
     after = clipped(after)
-    before = reader.one("SELECT tokens FROM row WHERE session=? AND seq=?", key, after) if after > 0 else None
+    before = reader.one("SELECT tokens FROM refold_row WHERE session=? AND seq=?", key, after) if after > 0 else None
     total = before[0] if before else 0
     found = reader.each(
-        "SELECT r.seq, r.kind, r.opens, r.turn, r.tokens, b.text, b.rest FROM row r JOIN body b ON b.id=r.body"
-        " WHERE r.session=? AND r.seq>? AND r.seq<=? ORDER BY r.seq",
+        "SELECT r.seq, r.kind, r.opens, r.turn, r.tokens, b.text, b.rest FROM refold_row r"
+        " JOIN refold_body b ON b.id=r.body WHERE r.session=? AND r.seq>? AND r.seq<=? ORDER BY r.seq",
         key,
         after,
         BEYOND if upto is None else clipped(upto),

@@ -1,14 +1,18 @@
 """The tables of the host, and how a file gets them.
 
-`row` is a light reference, keyed and ordered by session and seq; `turn`, `images` and `tokens` are *running* totals
-over rows 1..seq, so the size of any range is one subtraction. `body` holds what was said; a fork copies rows and
-shares bodies. Two rows share a body only if they have the same seq and their sessions the same `family` (fork.py
-makes no others), which lets deletion tell shared bodies without an index.
+They are called `refold_...`, which no table of an extension may be, and `sessions`, which those refer to.
+
+`refold_row` is a light reference, keyed and ordered by session and seq; `turn`, `images` and `tokens` are *running*
+totals over rows 1..seq, so the size of any range is one subtraction. `refold_body` holds what was said; a fork copies
+rows and shares bodies. Two rows share a body only if they have the same seq and their sessions the same `family`
+(fork.py makes no others), which lets deletion tell shared bodies without an index.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import apsw
 
 from refold.values.errors import RefoldError, Refused
 
@@ -16,6 +20,9 @@ if TYPE_CHECKING:
     from refold.transcript.database import Reader, Writer
 
 APPLICATION = 0x7265666F  # "refo": tells file(1), and us, whose file it is
+PREFIX = "refold_"
+SESSIONS = "sessions"
+"""The one table of the host without the prefix."""
 
 _FIRST = """
 CREATE TABLE sessions(
@@ -113,7 +120,33 @@ CREATE TABLE learnt_limit(                   -- the smallest window that a refus
   PRIMARY KEY(session, model)) WITHOUT ROWID;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND)
+# Until then the tables had no prefix, and an extension could name its own like them.
+_THIRD = """
+ALTER TABLE row RENAME TO refold_row;
+ALTER TABLE body RENAME TO refold_body;
+ALTER TABLE image RENAME TO refold_image;
+ALTER TABLE picture RENAME TO refold_picture;
+ALTER TABLE spawn RENAME TO refold_spawn;
+ALTER TABLE choice RENAME TO refold_choice;
+ALTER TABLE revision RENAME TO refold_revision;
+ALTER TABLE snapshot RENAME TO refold_snapshot;
+ALTER TABLE head RENAME TO refold_head;
+ALTER TABLE lease RENAME TO refold_lease;
+ALTER TABLE request RENAME TO refold_request;
+ALTER TABLE compaction RENAME TO refold_compaction;
+ALTER TABLE origin RENAME TO refold_origin;
+ALTER TABLE learnt_limit RENAME TO refold_learnt_limit;
+ALTER TABLE extension_schema RENAME TO refold_extension;
+ALTER TABLE refold_extension ADD COLUMN store TEXT;   -- the name that its tables begin with; NULL: not known yet
+DROP INDEX picture_key;
+DROP INDEX request_session;
+DROP INDEX origin_source;
+CREATE INDEX refold_picture_key ON refold_picture(key);
+CREATE INDEX refold_request_session ON refold_request(session, upto);
+CREATE INDEX refold_origin_source ON refold_origin(source);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD)
 """Script n takes the host's tables from version n to n + 1. Never change a released one: append."""
 
 
@@ -141,7 +174,13 @@ def version(reader: Reader) -> int:
 def establish(writer: Writer) -> None:
     """Brings the file to the newest version, in one transaction; several processes may do it one after the other."""
     for number in range(version(writer), len(MIGRATIONS)):
-        writer.execute(MIGRATIONS[number])
+        try:
+            writer.execute(MIGRATIONS[number])
+        except apsw.SQLError as error:  # an extension of then had a table of a name that is the host's now
+            raise RefoldError(
+                f"the file cannot be brought to version {number + 1} ({error}); it was left as it is; rename or drop"
+                " what stands in the way with the sqlite3 shell"
+            ) from error
         writer.execute(f"PRAGMA user_version={number + 1}")
         writer.execute(f"PRAGMA application_id={APPLICATION}")
 

@@ -94,7 +94,7 @@ def _candidates(reader: Reader, key: int, needle: str, after: int, upto: int) ->
         values = [_loose_pattern(needle)]
     n = len(values)
     return reader.each(
-        "SELECT r.seq, b.text, b.calls FROM row r CROSS JOIN body b ON b.id=r.body"
+        "SELECT r.seq, b.text, b.calls FROM refold_row r CROSS JOIN refold_body b ON b.id=r.body"
         f" WHERE r.session=?{n + 1} AND r.seq>?{n + 2} AND r.seq<=?{n + 3} AND ({classes}) ORDER BY r.seq",
         *values,
         key,

@@ -131,7 +131,7 @@ def listing(reader: Reader) -> list[Listed]:
     """Every session, oldest first; one look-up each, whatever its length."""
     found = reader.all(
         f"SELECT coalesce(r.seq, 0), coalesce(r.turn, 0), coalesce(r.tokens, 0), {_COLUMNS}"
-        " LEFT JOIN row r ON r.session=s.key AND r.seq=(SELECT max(seq) FROM row WHERE session=s.key)"
+        " LEFT JOIN refold_row r ON r.session=s.key AND r.seq=(SELECT max(seq) FROM refold_row WHERE session=s.key)"
         " WHERE NOT s.hidden ORDER BY s.key"
     )
     return [Listed(Session(*values[3:]), *values[:3]) for values in found]

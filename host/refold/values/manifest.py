@@ -11,7 +11,9 @@ class Manifest:
 
     `id` equals its entry point's name. `default`: on unless a choice says otherwise. `assumed_window` (tokens)
     serves a strategy when no window is known. `requires` must be enabled; of `uses`, being installed is enough;
-    `after` orders the registry. `store` is the name its tables begin with (default: the id, `-` as `_`). `settings`
+    `after` orders the registry. `store` is the name its tables begin with (default: the id, `-` as `_`); of two that
+    name the same, or names of which one begins with the other, the first in a home has it, unless one requires the
+    other. None begins with `refold`, `sessions` or a word of SQLite's own tables (`sqlite`, `pragma`). `settings`
     is a frozen attrs class: the section of `extensions.json` named by the id.
     """
 

@@ -85,7 +85,7 @@ def test_bench_grep(benchmark: BenchmarkFixture, long: Session, asking: Asking, 
 
     def plain() -> list[Any]:
         sql = (
-            "SELECT r.seq, b.text FROM row r CROSS JOIN body b ON b.id=r.body"
+            "SELECT r.seq, b.text FROM refold_row r CROSS JOIN refold_body b ON b.id=r.body"
             " WHERE r.session=1 AND b.text LIKE ? ORDER BY r.seq LIMIT 11"
         )
         return scan.execute(sql, (f"%{needle}%",)).fetchall()

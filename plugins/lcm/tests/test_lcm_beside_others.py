@@ -72,7 +72,7 @@ def test_a_unit_that_holds_uncovered_rows_is_kept_whole_as_folds_for_another_str
     covered = grown.run("lcm tree", {})["covered_seq"]
     with host.database.write() as writer:  # as a tree whose last leaf ends inside a unit
         writer.execute("UPDATE lcm_node SET upto=upto-1 WHERE upto=?", covered)
-        tokens = writer.one("SELECT tokens FROM row WHERE seq=?", covered - 1)
+        tokens = writer.one("SELECT tokens FROM refold_row WHERE seq=?", covered - 1)
         assert tokens is not None
         writer.execute("UPDATE lcm_cursor SET upto=?, tokens=?", covered - 1, tokens[0])
     host.choose("rolling", True, grown.id)

@@ -106,7 +106,7 @@ NEEDLES = {
     "dotted I": ("İstanbul", "i\u0307stanbul", "Istanbul"),
     "final sigma": ("ΣΊΣΥΦΟΣ", "σίσυφος", "σισυφος"),
     "regular expression": ("(a+)+$ x", "(A+)+$", "aaa"),
-    "SQL": ("'); DROP TABLE row; --", "'); drop", "DROP"),
+    "SQL": ("'); DROP TABLE refold_row; --", "'); drop", "DROP"),
     "new line": ("one\ntwo", "E\nT", "one two"),
     "blank": ("a b", " ", "ab"),
 }

@@ -9,7 +9,7 @@ import pytest
 from refold import Importer, Refused, Row
 from refold.importers.formats import BUILT_IN, detect, named
 
-LISTED = "refold, claude-code, codex, pi, gemini-cli, cline, anthropic-messages, openai-chat"
+LISTED = ", ".join(importer.format for importer in BUILT_IN)
 
 
 @pytest.mark.parametrize(

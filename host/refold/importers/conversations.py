@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, Protocol
 
 from refold.importers.documents import members
-from refold.importers.lines import Unreadable, as_map, records
+from refold.importers.lines import BOM, Unreadable, as_map, records
 from refold.importers.outline import beginning, is_lines
 from refold.values.rows import Row
 from refold.values.tools import Importer, SessionFacts
@@ -82,26 +82,35 @@ def conversations(stream: BinaryIO, keys: Sequence[str]) -> Iterator[tuple[int, 
         elif (listed := _listed(value, keys)) is not None:
             count += 1
             for name, fact in as_map(value).items():
-                if name != listed[0]:
+                if name not in listed:
                     yield count, name, fact
-            for message in listed[1]:
-                yield count, listed[0], message
+            for name, messages in listed.items():
+                for message in messages:
+                    yield count, name, message
         else:
             count = max(count, 1)
             yield count, key, value
 
 
 def _document(stream: BinaryIO, keys: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    """The members of a document; an object without a list is itself a message, as in a file of one line."""
-    alone: dict[str, Any] | None = {}
-    for key, value in members(stream, keys):
-        if key in keys:
-            alone = None
-        elif alone is not None:
-            alone[key] = value
-        yield key, value
-    if alone:
-        yield keys[0], alone
+    """The members of a document, those of an object that are no messages first, wherever in it they stand: what is read
+    from them keeps its place when the list grows. An object without a list is itself a message, as in a file of one
+    line."""
+    facts: dict[str, Any] = {}
+    listed = is_list = stream.read(64).removeprefix(BOM).lstrip()[:1] == b"["
+    stream.seek(0)
+    if not is_list:
+        for key, value in members(stream, keys):
+            if key in keys or isinstance(value, Unreadable):
+                listed = True
+            else:
+                facts[key] = value
+        stream.seek(0)
+    yield from facts.items()
+    if not listed and facts:
+        yield keys[0], facts
+        return
+    yield from ((key, value) for key, value in members(stream, keys) if key in keys)
 
 
 def first_messages(head: bytes, keys: Sequence[str]) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
@@ -110,15 +119,22 @@ def first_messages(head: bytes, keys: Sequence[str]) -> tuple[Mapping[str, Any],
     values = found.document if isinstance(found.document, list) else [*found.lines, found.document]
     for value in values:
         if (listed := _listed(value, keys)) is not None:
-            facts = {name: fact for name, fact in as_map(value).items() if name != listed[0]}
-            return facts, [message for message in listed[1] if isinstance(message, dict)]
+            messages = _objects(listed)
+            if messages and (inner := _listed(messages[0], keys)) is not None:
+                value, listed = messages[0], inner
+                messages = _objects(listed)
+            return {name: fact for name, fact in as_map(value).items() if name not in listed}, messages
     return {}, [value for value in values if isinstance(value, dict)]
 
 
-def _listed(value: Any, keys: Sequence[str]) -> tuple[str, list[Any]] | None:
-    """The key and the messages of a conversation; None for a value that is none."""
+def _objects(listed: Mapping[str, list[Any]]) -> list[Mapping[str, Any]]:
+    return [message for messages in listed.values() for message in messages if isinstance(message, dict)]
+
+
+def _listed(value: Any, keys: Sequence[str]) -> Mapping[str, list[Any]] | None:
+    """The messages of a conversation by the keys under which it lists them; None for a value that is none."""
     if isinstance(value, list):
-        return keys[0], value
-    if isinstance(value, dict):
-        return next(((key, value[key]) for key in keys if isinstance(value.get(key), list)), None)
-    return None
+        return {keys[0]: value}
+    if not isinstance(value, dict) or "role" in value or "call_id" in value:
+        return None
+    return {key: value[key] for key in keys if isinstance(value.get(key), list)} or None

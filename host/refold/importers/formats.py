@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from refold.importers import refold_export
-from refold.importers.agents import claude_code, cline, codex, gemini_cli, pi
-from refold.importers.messages import anthropic_messages, openai_chat
+from refold.importers.agents import claude_code, cline, codex, gemini_cli, pi, swe_agent, tau_bench
+from refold.importers.messages import (
+    anthropic_messages,
+    gemini_contents,
+    langchain,
+    openai_chat,
+    openai_responses,
+    pydantic_ai,
+    sharegpt,
+)
 from refold.values.errors import Refused
 from refold.values.tools import Importer
 
-# The message lists come last, the plainest at the end: they are told by their shape alone.
+# What marks itself comes first; the message lists come last, the plainest at the end: they are told by shape alone.
 BUILT_IN: tuple[Importer, ...] = (
     refold_export.IMPORTER,
     claude_code.IMPORTER,
@@ -18,6 +26,13 @@ BUILT_IN: tuple[Importer, ...] = (
     pi.IMPORTER,
     gemini_cli.IMPORTER,
     cline.IMPORTER,
+    swe_agent.IMPORTER,
+    tau_bench.IMPORTER,
+    pydantic_ai.IMPORTER,
+    langchain.IMPORTER,
+    gemini_contents.IMPORTER,
+    openai_responses.IMPORTER,
+    sharegpt.IMPORTER,
     anthropic_messages.IMPORTER,
     openai_chat.IMPORTER,
 )

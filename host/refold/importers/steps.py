@@ -16,6 +16,7 @@ PARTS_LIMIT = 1000
 """Records that one response gathers, and rows that wait behind it: no file makes a step grow without end."""
 
 
+_STANDARD = str.maketrans("-_", "+/")  # Google's and pydantic's base64 has another alphabet
 NO_CALL = "[a result that names no call]"
 
 
@@ -36,6 +37,8 @@ def replay(provider: str, model: str, item: Mapping[str, Any]) -> Replay:
 
 def picture(media_type: str, base64: str) -> Image:
     """A picture whose bytes travel in its key; its size in pixels is the host's to find."""
+    if "-" in base64 or "_" in base64:
+        base64 = base64.translate(_STANDARD)
     return Image(key=f"data:{media_type};base64,{base64}", media_type=media_type, width=0, height=0)
 
 

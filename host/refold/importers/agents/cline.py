@@ -18,6 +18,7 @@ from refold.importers.documents import MESSAGES
 from refold.importers.lines import as_map, as_text, as_time, between
 from refold.importers.messages.anthropic_blocks import Said, blocks, is_content, read_assistant, read_user, role_of
 from refold.importers.messages.xml_tools import tagged_calls
+from refold.importers.open_calls import OpenCalls
 from refold.importers.steps import Steps, replay
 from refold.values.rows import Call, Image
 from refold.values.tools import SessionFacts
@@ -120,8 +121,7 @@ class Reader:
         self._name = name
         self._steps = Steps(name)
         self._count = 0
-        self._open: dict[str, str] = {}
-        """Calls without a result, oldest first, to their tools."""
+        self._open = OpenCalls()
 
     def fact(self, key: str, value: Any) -> Iterator[Item]:
         yield from ()
@@ -156,7 +156,7 @@ class Reader:
         ]
         if not (words or calls or said.replays):
             yield f"message {self._count} is empty"
-        self._open = {call.id: call.name for call in calls}
+        self._open.make(calls)
         yield from self._steps.close()
         yield from self._steps.answer(text=words, calls=calls, replays=said.replays)
 
@@ -164,7 +164,7 @@ class Reader:
         said = read_user(content)
         sorted_ = _Message()
         for result in said.results:
-            tool = self._open.pop(result.call_id, "")
+            tool = self._open.answer(result.call_id)
             text = _outside(result.text, sorted_) if _is_said(tool, result.text) else result.text
             yield from self._steps.result(result.call_id, text, result.ok, result.images)
         self._sort(content, sorted_)
@@ -211,9 +211,7 @@ class Reader:
 
     def _answered(self, tool: str) -> str:
         """The call that a result of this tool answers; empty when nothing was called."""
-        found = next((id for id, name in self._open.items() if name == tool), next(iter(self._open), ""))
-        self._open.pop(found, None)
-        return found
+        return self._open.answer_oldest(tool) or self._open.answer_oldest()
 
 
 def _is_said(tool: str, result: str) -> bool:

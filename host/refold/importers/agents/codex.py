@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from refold.importers.agents import codex_items as codex
 from refold.importers.lines import Unreadable, as_list, as_map, as_name, as_text, as_time, as_word, records
+from refold.importers.messages import responses_items as items
 from refold.importers.outline import beginning
 from refold.importers.steps import Steps, picture_from_url, replay
 from refold.values.rows import Row
@@ -68,8 +69,8 @@ def _has_items(stream: BinaryIO) -> bool:
     """Whether the file records the conversation as response items; found within the first lines of most files."""
     for record in records(stream):
         kind, item = codex.envelope(as_map(record))
-        if kind == "response_item" and as_word(item.get("type")) in {"message"} | codex.CALLS | codex.RESULTS:
-            said = codex.words(item.get("content")).text if item.get("type") == "message" else ""
+        if kind == "response_item" and as_word(item.get("type")) in {"message"} | items.CALLS | items.RESULTS:
+            said = items.words(item.get("content")).text if item.get("type") == "message" else ""
             if not codex.is_injected(said):
                 return True
     return False
@@ -116,14 +117,14 @@ class _Reader:
         kind = as_text(item.get("type"))
         if kind == "message":
             yield from self._message(item)
-        elif kind in codex.CALLS:
-            yield from self.steps.answer(calls=[codex.call_of(item)])
-        elif kind in codex.RESULTS:
-            said, ok = codex.output_of(item)
+        elif kind in items.CALLS:
+            yield from self.steps.answer(calls=[items.call_of(item)])
+        elif kind in items.RESULTS:
+            said, ok = items.output_of(item)
             yield from self.steps.result(as_text(item.get("call_id") or item.get("id")), said.text, ok, said.images)
         elif kind == "agent_message":
             yield from self._from_agent(item)
-        elif kind in codex.OPAQUE:
+        elif kind in items.OPAQUE:
             yield from self.steps.answer(replays=[replay("openai", self._model, item)])
         elif kind not in codex.NOISE:
             yield f"unknown response item {kind[:60]}"
@@ -131,26 +132,26 @@ class _Reader:
     def _message(self, item: Mapping[str, Any]) -> Iterator[Row | str]:
         role, content = item.get("role"), item.get("content")
         if role == "assistant":
-            said = codex.words(content)
+            said = items.words(content)
             yield from self.steps.answer(text=said.text, images=said.images)
         elif role == "user":
             parts = content if isinstance(content, list) else [content]
-            injected = [codex.is_injected(codex.words([part]).text) for part in parts]
+            injected = [codex.is_injected(items.words([part]).text) for part in parts]
             for part, hidden in zip(parts, injected, strict=True):
                 if hidden:
-                    yield from self.steps.event("notice", codex.words([part]).text)
-            said = codex.words([part for part, hidden in zip(parts, injected, strict=True) if not hidden])
+                    yield from self.steps.event("notice", items.words([part]).text)
+            said = items.words([part for part, hidden in zip(parts, injected, strict=True) if not hidden])
             if said.text.strip() or said.images:
                 yield from self._prompt(said)
         elif role in ("system", "developer"):
-            yield from self.steps.event("notice", codex.words(content).text)
+            yield from self.steps.event("notice", items.words(content).text)
         else:
             yield "a message without a known role"
 
     def _from_agent(self, item: Mapping[str, Any]) -> Iterator[Row | str]:
         """What another agent said to this one. The model reads it as input, but no user wrote it and no turn begins."""
         sealed = [part for part in as_list(item.get("content")) if as_map(part).get("type") == "encrypted_content"]
-        said = codex.words([part for part in as_list(item.get("content")) if part not in sealed])
+        said = items.words([part for part in as_list(item.get("content")) if part not in sealed])
         if sealed:
             yield from self.steps.answer(replays=[replay("openai", self._model, item)])
         if said.text.strip() or said.images:
@@ -159,7 +160,7 @@ class _Reader:
         elif not sealed:
             yield "a message of another agent without content"
 
-    def _prompt(self, said: codex.Words) -> Iterator[Row]:
+    def _prompt(self, said: items.Words) -> Iterator[Row]:
         ran = said.text.lstrip().startswith("<user_shell_command>")
         yield from self.steps.user(said.text, said.images, opens=not ran and not (self._running and self._opened))
         self._opened = self._opened or not ran
@@ -185,7 +186,7 @@ class _Reader:
                 yield from self.steps.event("notice", text)
             else:
                 found = [picture_from_url(url) for url in as_list(payload.get("images")) if isinstance(url, str)]
-                yield from self._prompt(codex.Words(text, tuple(image for image in found if image is not None)))
+                yield from self._prompt(items.Words(text, tuple(image for image in found if image is not None)))
         elif kind == "agent_message":
             yield from self.steps.close()
             yield from self.steps.answer(text=as_text(payload.get("message")))

@@ -1,32 +1,15 @@
-"""Response items of Codex rollout files, told from the item alone."""
+"""Lines of Codex rollout files, told from the line alone; the items in them are the Responses API's."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import frozen
+from refold.importers.lines import as_list, as_map, as_name, as_text, as_word, json_text
+from refold.importers.messages.responses_items import CALLS, OPAQUE, RESULTS
 
-from refold.importers.lines import as_arguments, as_list, as_map, as_name, as_text, as_word, json_text, parse
-from refold.importers.steps import picture_from_url
-from refold.values.rows import Call, Image
-
-CALLS = {"function_call", "custom_tool_call", "local_shell_call"}
-RESULTS = {"function_call_output", "custom_tool_call_output", "local_shell_call_output"}
-OPAQUE = {
-    "reasoning",
-    "compaction",
-    "compaction_summary",
-    "context_compaction",
-    "web_search_call",
-    "image_generation_call",
-    "tool_search_call",
-    "tool_search_output",
-}
-"""Items that only the provider reads, or that it ran itself: kept as replay rows."""
 NOISE = {"ghost_snapshot", "state"}
-TYPES = {"message", "agent_message"} | CALLS | RESULTS | OPAQUE | NOISE
+TYPES = {"message", "agent_message"} | NOISE | CALLS | RESULTS | OPAQUE
 
 _INJECTED = (
     "<environment_context>",
@@ -40,15 +23,6 @@ _INJECTED = (
     "<model_switch>",
     "# AGENTS.md instructions for",
 )
-_EXIT_CODE = re.compile(r"\s*(?:Exit code|Process exited with code):? (-?\d{1,9})\b")
-
-
-@frozen
-class Words:
-    """The text and the pictures of a content list."""
-
-    text: str
-    images: tuple[Image, ...]
 
 
 def envelope(record: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -65,56 +39,9 @@ def envelope(record: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     return kind, record
 
 
-def words(content: Any) -> Words:
-    """What a message or an output says."""
-    texts: list[str] = []
-    images: list[Image] = []
-    for part in content if isinstance(content, list) else [content]:
-        fields = as_map(part)
-        url = as_text(fields.get("image_url"))
-        image = picture_from_url(url) if url else None
-        if image is not None:
-            images.append(image)
-        elif isinstance(fields.get("text"), str):
-            texts.append(fields["text"])
-        elif url and not url.startswith("data:"):
-            texts.append(f"[image: {url}]")
-        else:
-            texts.append(as_text(part))
-    return Words("\n\n".join(texts), tuple(images))
-
-
 def is_injected(text: str) -> bool:
     """Whether the program, not the user, wrote this text into the user's role."""
     return text.lstrip().startswith(_INJECTED)
-
-
-def call_of(item: Mapping[str, Any]) -> Call:
-    """The call that an item records."""
-    call_id = as_text(item.get("call_id") or item.get("id"))
-    match item.get("type"):
-        case "custom_tool_call":
-            return Call(call_id, as_text(item.get("name")), {"input": item.get("input")})
-        case "local_shell_call":
-            return Call(call_id, "local_shell", as_arguments(item.get("action")))
-        case _:
-            return Call(call_id, as_text(item.get("name")), as_arguments(item.get("arguments")))
-
-
-def output_of(item: Mapping[str, Any]) -> tuple[Words, bool]:
-    """What a call returned, and whether it went well: by its own mark, else by the exit code that it states."""
-    output = item.get("output")
-    if isinstance(output, dict):
-        said = words(output.get("content"))
-        return said, output.get("success") is not False
-    said = words(output)
-    code = _EXIT_CODE.match(said.text)
-    if code:
-        return said, int(code[1]) == 0
-    if said.text.startswith("{"):
-        stated = as_map(as_map(parse(said.text.encode("utf-8", "surrogatepass"))).get("metadata")).get("exit_code")
-        return said, stated in (None, 0)
-    return said, True
 
 
 def system_texts(facts: Mapping[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from refold.importers.conversations import importer
+from refold.importers.conversations import Item, importer
 from refold.importers.documents import MESSAGES
 from refold.importers.lines import as_map, as_text, as_word
 from refold.importers.messages.anthropic_blocks import (
@@ -49,13 +49,13 @@ class Reader:
         self._model = ""
         self._count = 0
 
-    def fact(self, key: str, value: Any) -> Iterator[Row | str]:
+    def fact(self, key: str, value: Any) -> Iterator[Item]:
         if key == "model":
             self._model = as_text(value)
         elif key == "system":
             yield from self._steps.event("notice", system_text(value))
 
-    def message(self, message: Any) -> Iterator[Row | str]:
+    def message(self, message: Any) -> Iterator[Item]:
         self._count += 1
         fields = as_map(message)
         content, role = fields.get("content"), role_of(fields)
@@ -75,7 +75,7 @@ class Reader:
                 yield f"message {self._count} is empty"
             yield from user(self._steps, said)
 
-    def close(self) -> Iterator[Row]:
+    def close(self) -> Iterator[Item]:
         yield from self._steps.close()
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import define
-
-from refold.importers.conversations import importer
+from refold.importers.content import Content, read_content
+from refold.importers.conversations import Item, importer
 from refold.importers.documents import MESSAGES
-from refold.importers.lines import as_arguments, as_list, as_map, as_text, as_word, json_text
+from refold.importers.lines import as_arguments, as_list, as_map, as_text, as_word
 from refold.importers.messages import anthropic_blocks, anthropic_messages
-from refold.importers.steps import Steps, picture_from_url, replay
+from refold.importers.open_calls import OpenCalls
+from refold.importers.steps import Steps, replay
 from refold.values.rows import Call, Image, Replay, Row
 
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
@@ -31,13 +31,6 @@ def looks(facts: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> bo
     return "content" in messages[0] or "tool_calls" in messages[0]
 
 
-@define
-class _Said:
-    text: str
-    images: tuple[Image, ...]
-    kept: tuple[str, ...]
-
-
 class Reader:
     """The messages of one conversation."""
 
@@ -45,22 +38,21 @@ class Reader:
         self._steps = Steps(name)
         self._model = ""
         self._count = 0
-        self._open: dict[str, str] = {}
-        """Calls without a result, oldest first, to the names of their tools."""
+        self._open = OpenCalls()
 
-    def fact(self, key: str, value: Any) -> Iterator[Row | str]:
+    def fact(self, key: str, value: Any) -> Iterator[Item]:
         if key == "model":
             self._model = as_text(value)
         yield from ()
 
-    def message(self, message: Any) -> Iterator[Row | str]:
+    def message(self, message: Any) -> Iterator[Item]:
         self._count += 1
         fields = as_map(message)
         role = as_word(fields.get("role"))
         if role in ("user", "assistant") and _is_anthropic(fields.get("content")):
             yield from self._foreign(role, fields)
             return
-        said = _content(fields.get("content"))
+        said = read_content(fields.get("content"))
         if role not in _ROLES:
             yield f"message {self._count} has no known role"
         elif role in ("system", "developer"):
@@ -77,10 +69,10 @@ class Reader:
         for part in said.kept:
             yield from self._steps.event("notice", part)
 
-    def close(self) -> Iterator[Row]:
+    def close(self) -> Iterator[Item]:
         yield from self._steps.close()
 
-    def _assistant(self, message: Mapping[str, Any], said: _Said) -> Iterator[Row | str]:
+    def _assistant(self, message: Mapping[str, Any], said: Content) -> Iterator[Item]:
         replays: list[Replay] = [
             replay("openai", self._model, {key: message[key]})
             for key in ("reasoning_content", "reasoning", "reasoning_details")
@@ -96,7 +88,7 @@ class Reader:
     def _answer(
         self, text: str, calls: Sequence[Call], images: Sequence[Image], replays: Sequence[Replay]
     ) -> Iterator[Row]:
-        self._open = {call.id: call.name for call in calls}
+        self._open.make(calls)
         yield from self._steps.answer(text=text, calls=calls, images=images, replays=replays)
 
     def _calls(self, message: Mapping[str, Any]) -> list[Call]:
@@ -111,10 +103,10 @@ class Reader:
             calls.append(Call(f"call-{self._count}", as_text(old.get("name")), as_arguments(old.get("arguments"))))
         return calls
 
-    def _result(self, message: Mapping[str, Any], said: _Said) -> Iterator[Row]:
+    def _result(self, message: Mapping[str, Any], said: Content) -> Iterator[Row]:
         answered = self._answered(message)
         for id in answered:
-            self._open.pop(id, None)
+            self._open.answer(id)
         yield from self._steps.result(answered[0] if answered else "", said.text, images=said.images)
         for id in answered[1:]:
             yield from self._steps.result(id, TOGETHER)
@@ -133,11 +125,10 @@ class Reader:
                 return [id]
         if message.get("tool_call_id"):
             return named[:1]
-        tool = as_text(message.get("name"))
-        found = [id for id, name in self._open.items() if not tool or name == tool]
-        return found[:1]
+        found = self._open.answer_oldest(as_text(message.get("name")))
+        return [found] if found else []
 
-    def _foreign(self, role: str, message: Mapping[str, Any]) -> Iterator[Row | str]:
+    def _foreign(self, role: str, message: Mapping[str, Any]) -> Iterator[Item]:
         """A message with Anthropic's blocks, as programs write them that speak to several providers."""
         if role == "assistant":
             said = anthropic_blocks.read_assistant(message.get("content"), self._model)
@@ -151,26 +142,4 @@ def _is_anthropic(content: Any) -> bool:
     return isinstance(content, list) and any(as_word(as_map(part).get("type")) in _FOREIGN for part in content)
 
 
-def _content(content: Any) -> _Said:
-    texts: list[str] = []
-    images: list[Image] = []
-    kept: list[str] = []
-    for part in content if isinstance(content, list) else [content]:
-        if not isinstance(part, dict):
-            texts.append(as_text(part))
-            continue
-        kind, url = part.get("type"), as_text(as_map(part.get("image_url")).get("url") or part.get("image_url"))
-        image = picture_from_url(url) if kind == "image_url" else None
-        if kind in ("text", "refusal"):
-            texts.append(as_text(part.get(kind)))
-        elif image is not None:
-            images.append(image)
-        elif kind == "image_url" and not url.startswith("data:"):
-            texts.append(f"[image: {url}]")
-        else:
-            texts.append(f"[{as_text(kind) or 'item'}: kept in the transcript, not shown]")
-            kept.append(json_text(part))
-    return _Said("\n\n".join(texts), tuple(images), tuple(kept))
-
-
-IMPORTER = importer("openai-chat", looks, Reader, MESSAGES)
+IMPORTER = importer("openai-chat", looks, Reader, (*MESSAGES, "conversations", "conversation"))

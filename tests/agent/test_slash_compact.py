@@ -69,6 +69,10 @@ LIMITS = [
     (100, 80, None, 90, 80),
     (100, 80, 180, 90, 40),
     (100, 80, 45, 90, 80),
+    (100, 80, 180, 180, 80),  # the refusal was learnt from: the estimate is the provider's count
+    (100, 80, 180, 120, 53),  # it was learnt from in part
+    (100, None, 180, 90, 50),
+    (80, 100, 180, 90, 40),
     (None, None, None, 90, None),
     (None, 500, None, 90, 90),
 ]

@@ -115,7 +115,7 @@ class Sending:
                 window = revealed_window(said, refused.size.tokens)
                 limits.learn(writer, self.session.id, self._standing.resolved.id, window)
         standing = self._standing = self._look(hearing, beside=beside)
-        recovered = road.recover(self._counting(standing), standing.ask, said, refused.size.tokens)
+        recovered = road.recover(self._counting(standing), standing.ask, said, refused.request)
         hearing.ended(recovered.prepared)
         self._go_on()
         self._elided |= recovered.prepared.elided

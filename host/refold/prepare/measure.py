@@ -14,7 +14,7 @@ from refold.sizing.sizer import Sizer
 from refold.values.contexts import History
 from refold.values.inputs import Input, Note, Rows, Section
 from refold.values.json_text import json_text
-from refold.values.messages import AssistantMessage, Message, ResultMessage, ToolSpec, UserMessage
+from refold.values.messages import AssistantMessage, Message, Request, ResultMessage, ToolSpec, UserMessage
 from refold.values.rows import Image, Kind, Replay, Row, RowRange, SourceRef
 from refold.values.sizes import Measured
 
@@ -97,6 +97,13 @@ def fixed_tokens(system: str, schemas: Sequence[str], sizer: Sizer) -> int:
     return (_words("user", system, sizer) if system else 0) + sum(
         sizer.text(schema) + sizer.scale(TOOL) for schema in schemas
     )
+
+
+def request_tokens(request: Request, sizer: Sizer) -> int:
+    """Tokens of a whole request, estimated message by message. Equal requests, equal estimates, and of two requests
+    measured with one `sizer` it is known which is the smaller; pictures are in it by their formula."""
+    fixed = fixed_tokens(request.system, [schema(tool) for tool in request.tools], sizer)
+    return fixed + sum(message_tokens(message, sizer) for message in request.messages)
 
 
 def schema(tool: ToolSpec) -> str:

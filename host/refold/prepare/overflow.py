@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from refold.prepare.draw import Drawn, shown_rows
-from refold.prepare.window import reserved
 from refold.sizing.estimate import row_tokens
 from refold.values.rows import Row, RowRange, SourceRef
 
@@ -23,29 +22,29 @@ class Figures:
 def recovery_limit(window: int | None, figures: Figures, estimate: int) -> int | None:
     """The size to get under, in tokens as they are estimated here; None: nobody said.
 
-    When the provider counted more than was estimated, its limit shrinks by the same factor; one that counts less than
-    the estimate is not believed. Never above what was just refused.
+    `window` and `figures` are the provider's tokens, `estimate` is the refused request as it is estimated here now,
+    with whatever its refusal taught. When the provider counted more than that, one token here is more than one there,
+    and the limit shrinks by the same factor, once; one that counts less is not believed. Never above what was refused.
 
     >>> recovery_limit(None, Figures(limit=8_000, counted=10_000), estimate=5_000)
     4000
+    >>> recovery_limit(8_000, Figures(limit=8_000, counted=10_000), estimate=10_000)  # the refusal was learnt from
+    8000
     """
-    known = [] if window is None else [window]
-    limit, counted = figures.limit, figures.counted
-    if limit is not None and limit > 0:
-        known.append(limit * estimate // counted if counted and counted > estimate > 0 else limit)
-    return min(*known, estimate) if known else None
+    known = [limit for limit in (window, figures.limit) if limit is not None and limit > 0]
+    if not known:
+        return None
+    counted = figures.counted or 0
+    return min(estimate, min(known) * estimate // counted if counted > estimate > 0 else min(known))
 
 
-def elide_oldest(drawn: Drawn, limit: int | None, reserve: int = 0) -> dict[int, str]:
-    """Results to show as one line each (seq to text), until the request leaves `reserve` of `limit` tokens free, or a
-    quarter of them where that is less.
+def elide_oldest(drawn: Drawn, over: int | None) -> dict[int, str]:
+    """Results to show as one line each (seq to text), until the request is smaller by `over` tokens, as estimated here.
 
     Only results of the newest turn are taken, oldest first, and never those of its newest step: the model has not
-    read them yet. All of them are taken without a limit, and under one that the refused request keeps already: how
-    far the estimate is off is unknown then.
+    read them yet. None or nothing over: all of them are taken, since how far the estimate is off is unknown then.
     """
-    over = 0 if limit is None else drawn.size.tokens - (limit - reserved(limit, reserve))
-    excess = over if over > 0 else None
+    excess = over if over is not None and over > 0 else None
     elided: dict[int, str] = {}
     for row in _candidates(shown_rows(drawn.view, drawn.projection.sections)):
         if excess is not None and excess <= 0:

@@ -14,13 +14,16 @@ from refold.prepare.compacting import attempt
 from refold.prepare.context import BoundContext
 from refold.prepare.draw import Drawn, draw, judge
 from refold.prepare.listen import listen
+from refold.prepare.measure import request_tokens
 from refold.prepare.overflow import Figures, elide_oldest, recovery_limit
 from refold.prepare.request import Ask, Attempted, Check, Desk, Prepared, Recovered
+from refold.prepare.window import reserved
 from refold.registry.answers import checked_all
 from refold.registry.contributions import Extension
 from refold.transcript import sessions, state
 from refold.values.errors import Busy, CompactionFailed, Vetoed
 from refold.values.inputs import Fact
+from refold.values.messages import Request
 from refold.values.outcome import Applied, Blocked, Demand
 from refold.values.rows import SourceRef
 
@@ -57,7 +60,8 @@ def _fitted(desk: Desk, ask: Ask, drawn: Drawn, attempted: Attempted | None, *, 
     window = drawn.view.window.tokens
     elided: dict[int, str] = {}
     if ask.refused_in_turn and window is not None and drawn.size.tokens > window:
-        elided = elide_oldest(drawn, window, ask.reserve)
+        over = drawn.size.tokens - (window - reserved(window, ask.reserve))
+        elided = elide_oldest(drawn, -(-over * drawn.size.local // drawn.size.tokens))
     if elided:
         ask = evolve(ask, elided={**ask.elided, **elided})
         drawn = draw(desk, ask, drawn.view.reader)
@@ -82,31 +86,36 @@ def compact(
         return _finish(desk, ask, drawn, _judge(desk, ask, drawn), attempted)
 
 
-def recover(desk: Desk, ask: Ask, figures: Figures, sent: int | None = None) -> Recovered:
+def recover(desk: Desk, ask: Ask, figures: Figures, refused: Request | None = None) -> Recovered:
     """The request to ask again with after a refusal that meant "too large".
 
-    `sent` is what the refused request measured, in tokens; reducers may take more off now than they did for that one
-    (None: they do not). The strategy compacts once with demand `overflow`, under the limit that the refusal revealed.
-    Where nothing became smaller by then, or the request still measures over the limit, the host shows the oldest
-    results of the turn being answered as one line each, never those of the newest step, until the reply has room too.
-    Raises Vetoed when an extension refused the compaction, ProjectionFailed.
+    `refused` is the request that was refused; reducers may take more off now than they did for that one (None: they do
+    not). The strategy compacts once with demand `overflow`, under the limit that the refusal revealed. Where nothing
+    became smaller by then, or the request still measures over the limit, the host shows the oldest results of the turn
+    being answered as one line each, never those of the newest step, until the reply has room too.
+
+    All sizes compared here, those of the demand too, are tokens as they are estimated now; what a provider counted of
+    earlier requests is left out, and the limit is corrected by what it counted of this one. Raises Vetoed when an
+    extension refused the compaction, ProjectionFailed.
     """
     with desk.database.read() as reader:
         drawn = draw(desk, ask, reader)
-        estimate = drawn.size.tokens if sent is None else sent
-        limit = recovery_limit(drawn.view.window.tokens, figures, estimate)
-        attempted = _automatic(desk, drawn, Demand("overflow", drawn.size.tokens, limit))
+        sizer = drawn.view.sizing.sizer
+        before = request_tokens(refused or drawn.request, sizer)
+        limit = recovery_limit(drawn.view.window.tokens, figures, before)
+        attempted = _automatic(desk, drawn, Demand("overflow", drawn.size.local, limit))
         if attempted is not None and isinstance(attempted.outcome, Blocked) and attempted.outcome.code == "veto":
             raise Vetoed(attempted.outcome.reason)
         folded = attempted is not None and isinstance(attempted.outcome, Applied)
         if folded:
             reader.renew()
             drawn = draw(desk, ask, reader)
+        size = request_tokens(drawn.request, sizer)
         elided: dict[int, str] = {}
-        smaller = folded or drawn.size.tokens < estimate
-        if not smaller or (limit is not None and drawn.size.tokens > limit):
-            told = figures.limit is not None or (limit is not None and limit < drawn.size.tokens)
-            elided = elide_oldest(drawn, limit if told else None, ask.reserve)
+        smaller = folded or size < before
+        if not smaller or (limit is not None and size > limit):
+            told = limit is not None and (figures.limit is not None or limit < size)
+            elided = elide_oldest(drawn, size - limit + reserved(limit, ask.reserve) if told and limit else None)
         if elided:
             ask = evolve(ask, elided={**ask.elided, **elided})
             drawn = draw(desk, ask, reader)

@@ -16,8 +16,10 @@ BlockCode = Literal["veto", "open_call", "open_join", "suspended", "busy", "miss
 class Demand:
     """Why compaction runs now.
 
-    `size` is the measured size of the request in tokens; `limit` the size in tokens that a refusal revealed;
-    `protect` a row that must stay in view (the call of a model that asked for compaction itself).
+    `size` is the measured size of the request in tokens, after a refusal its size as `Context.sizing` estimates it;
+    `limit` the size that a refusal revealed, in tokens as `Context.sizing` and `History.size` count them, so that it
+    compares with theirs as it is; `protect` a row that must stay in view (the call of a model that asked for
+    compaction itself).
     """
 
     kind: DemandKind

@@ -1,4 +1,4 @@
-"""After a refusal the limit and the sizes are compared in one unit: what stays does not depend on how a provider counts.
+"""After a refusal the limit and the sizes are compared in one unit: what stays is the same however a provider counts.
 
 A provider that counts everything by a factor, its limit too, is the same provider in another unit.
 """

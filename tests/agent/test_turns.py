@@ -261,13 +261,6 @@ def test_a_turn_goes_on_after_a_provider_that_failed(session: Session, model: An
     assert kinds(session) == ["user", "assistant"]
 
 
-def test_a_session_without_a_model_says_what_is_missing_and_keeps_the_prompt(host: Host) -> None:
-    session = host.new("bare")
-    with pytest.raises(Exception, match="no model is chosen; nothing was sent; name a default in"):
-        session.send("Hello?")
-    assert kinds(session) == ["user"]
-
-
 def test_a_model_switch_holds_from_the_next_request_on(session: Session, model: Any, configure: Any) -> None:
     configure(window=32_000, models={"local/other": {"window": 16_000}})
     model.plays(Say("Hi.", usage=(500, 1)))

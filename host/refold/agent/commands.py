@@ -26,7 +26,8 @@ _COMMAND = re.compile(r"/([a-z][\w-]*)(?:\s+|\Z)(.*)\Z", re.DOTALL)
 
 @frozen
 class Reply:
-    """What a command says, on one line or many. `session`: the one to go on with, other than before."""
+    """What a command says, on one line or many; "" when whoever listens has heard it. `session`: the one to go on
+    with, other than before."""
 
     text: str
     session: Session | None = None
@@ -136,6 +137,13 @@ def _extensions(session: Session, rest: str, watch: Watch) -> Reply:
     return _recorded(session, "extensions", rest, f"Strategy {after.strategy or 'none'} is in force for this session.")
 
 
+def _resume(session: Session, rest: str, watch: Watch) -> Reply:
+    if rest:
+        raise _misused("resume")
+    finished = session.resume(on_event=watch.on_event, stop=watch.stop)
+    return Reply(finished.text if watch.on_event is unheard else "")
+
+
 def _tree(session: Session, rest: str, watch: Watch) -> Reply:
     if rest:
         raise _misused("tree")
@@ -200,5 +208,6 @@ HOST: dict[str, Command] = {
     "fork": Command("/fork [SEQ]", "Go on in a new session from a row on.", _fork, _never),
     "model": Command("/model [ID]", "List the models, or choose one.", _model, _alone),
     "reload": Command("/reload", "Pick up extensions that were installed or removed.", _reload, _never),
+    "resume": Command("/resume", "Go on with a turn that failed or was stopped.", _resume, _never),
     "tree": Command("/tree", "Show forks, and where this session is folded.", _tree, _always),
 }

@@ -25,6 +25,7 @@ from refold.prepare.request import Desk, Prepared, Recovered
 from refold.providers.bound_thinking import stamped
 from refold.providers.exchange import Answer, Delta, unparsed
 from refold.providers.failures import ProviderError
+from refold.providers.provider import key
 from refold.providers.refusals import Refusal
 from refold.providers.telling import stopped
 from refold.sizing.sizer import Sizer
@@ -73,6 +74,16 @@ class Sending:
 
     def cancelled(self) -> bool:
         return self.stop.is_set()
+
+    def ready(self) -> None:
+        key(self.session.host.models.resolve(self.session.record.model).provider)
+
+    def newest_message(self) -> Row | None:
+        with self.session.host.database.read() as reader:
+            return rows.newest_message(reader, self.session.id)
+
+    def how_to_go_on(self) -> str:
+        return f"the prompt is kept: 'refold resume {self.session.id}' answers it"
 
     def append(self, rows: Sequence[Row]) -> Sequence[SourceRef]:
         return self.session.append(rows)

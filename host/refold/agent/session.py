@@ -211,9 +211,10 @@ class Session:
         """Sends a prompt and runs the turn to its end: calls run, compaction happens when due, refusals are recovered.
 
         `on_event` hears everything while it happens, in this thread. `read_only` offers read-only tools alone;
-        `max_steps` bounds the answers; `stop` ends the turn when set, as `cancel` does. Raises Refused for an empty
-        prompt or when no model can be asked, Busy when the session is held, ProviderError when the provider failed,
-        Overflow when the request cannot be made to fit. Whatever was appended stays.
+        `max_steps` bounds the answers; `stop` ends the turn when set, as `cancel` does. Raises Refused or NotFound for
+        an empty prompt or when no model can be asked, Busy when the session is held; then nothing was appended. Raises
+        ProviderError when the provider failed, Overflow when the request cannot be made to fit; then the prompt and
+        whatever came are kept, and `resume` goes on.
         """
         if not images and not text.strip():
             raise Refused("the prompt is empty; nothing was sent; write something, or resume the turn that broke off")
@@ -228,9 +229,10 @@ class Session:
         max_steps: int | None = None,
         stop: threading.Event | None = None,
     ) -> TurnFinished:
-        """Goes on with the newest turn, as after a provider that failed; calls that nobody answered are told so.
+        """Goes on with the newest turn where it stopped: after a provider that failed, a cancel, too many steps, or in
+        a session whose last row is the user's. Calls that nobody answered are told so.
 
-        Options and errors are those of `send`.
+        Options and errors are those of `send`; Refused also when the newest turn is answered.
         """
         return self._turn(None, read_only, on_event, max_steps, stop)
 

@@ -20,7 +20,7 @@ from refold.providers.exchange import Answer, Delta, ReasoningDelta, TextDelta, 
 from refold.providers.failures import Cancelled, ProviderError
 from refold.providers.refusals import Refusal
 from refold.sizing.sizer import Sizer
-from refold.values.errors import RefoldError, Vetoed
+from refold.values.errors import RefoldError, Refused, Vetoed
 from refold.values.messages import AssistantMessage, Message, UserMessage
 from refold.values.rows import Call, Row, SourceRef
 from refold.values.sizes import Window
@@ -46,6 +46,15 @@ class Overflow(RefoldError):
 
 class TurnHost(Protocol):
     """What a turn needs of its session."""
+
+    def ready(self) -> None:
+        """Raises NotFound or Refused when no model could be asked, before anything is appended."""
+
+    def newest_message(self) -> Row | None:
+        """The newest row that is sent; None in an empty session."""
+
+    def how_to_go_on(self) -> str:
+        """Words for somebody whose turn failed."""
 
     def append(self, rows: Sequence[Row]) -> Sequence[SourceRef]:
         """Makes rows durable in one transaction."""
@@ -99,13 +108,19 @@ class Turn:
     def run(self, prompt: Row | None) -> TurnFinished:
         """Runs the turn that `prompt` opens; None goes on with the newest one. Raises ProviderError, Overflow.
 
-        Whatever ends it, everything that was said and done so far is durable.
+        Raises NotFound or Refused, with nothing appended, when no model could be asked or nothing waits for an answer.
+        Whatever ends it later, everything that was said and done so far is durable, and the error says so.
         """
+        self.host.ready()
+        if prompt is None and not waits_for_answer(self.host.newest_message()):
+            raise Refused("nothing in this session waits for an answer; nothing was sent; send a prompt")
         self.follow_ups.open()
         try:
             return self._steps(prompt)
-        except BaseException:
+        except BaseException as error:
             self._append(self.follow_ups.close())
+            if isinstance(error, RefoldError):
+                error.adding(self.host.how_to_go_on())
             raise
 
     def _steps(self, prompt: Row | None) -> TurnFinished:
@@ -289,6 +304,14 @@ class Turn:
         returned = self.host.call(call, of, self.emit)
         self.emit(events.CallFinished(call, returned.text, returned.ok))
         return returned
+
+
+def waits_for_answer(newest: Row | None) -> bool:
+    """Whether a session whose newest sent row this is waits for the model: for an answer, or for the rest of one."""
+    if newest is None:
+        return False
+    broke_off = not newest.text.strip() or newest.text.endswith((CUT, BROKEN))
+    return newest.kind != "assistant" or bool(newest.calls) or broke_off
 
 
 def _overflows(error: ProviderError) -> bool:

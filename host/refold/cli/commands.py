@@ -23,6 +23,7 @@ HOST: dict[str, tuple[str, str]] = {
     "fork": ("sessions", "Make a session that goes on from an earlier row."),
     "delete": ("sessions", "Delete a session with everything made from it."),
     "send": ("send", "Send a prompt to the session's model and print the answer."),
+    "resume": ("send", "Go on with a turn that failed or was stopped."),
     "chat": ("chat", "Talk with the session's model in a console."),
     "prepare": ("requests", "Make the next request, compacted when that is due."),
     "compact": ("compacting", "Fold older rows of a session now."),

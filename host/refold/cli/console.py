@@ -127,7 +127,8 @@ class Console:
         await self._guarded(lambda: self._reply(run_command(self.session, text)))
 
     def _reply(self, reply: Reply) -> None:
-        self._show(*(Line("reply", line) for line in visible_lines(reply.text).split("\n")))
+        if reply.text:
+            self._show(*(Line("reply", line) for line in visible_lines(reply.text).split("\n")))
 
     async def _run_command(self, text: str) -> None:
         def run() -> None:

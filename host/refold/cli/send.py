@@ -1,16 +1,17 @@
-"""`send`: one turn of a session, from a shell."""
+"""`send` and `resume`: one turn of a session, from a shell."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from refold.agent.events import AnswerText, CompactionFinished, Event, Noticed
+from refold.agent.events import AnswerText, CompactionFinished, Event, Noticed, TurnFinished
 from refold.agent.host import Host
-from refold.cli.options import every_command, named_session
+from refold.cli.options import every_command, named_session, newest_session
 from refold.cli.output import note, print_json
 from refold.cli.signals import ending
 from refold.cli.visible import visible_lines
@@ -30,18 +31,39 @@ def send_command(session: str, text: str, home: Path | None, as_json: bool) -> i
     Example: refold send my-session "What is left to do?"
     """
     text = sys.stdin.read() if text == "-" else text
+    return _turn(home, session, as_json, lambda found, **listen: found.send(text, **listen))
+
+
+@click.command("resume")
+@newest_session
+@every_command
+def resume_command(session: str | None, home: Path | None, as_json: bool) -> int:
+    """Go on with the newest turn of SESSION where it stopped, and print the answer.
+
+    For a turn that failed, was stopped, or took too many steps. The prompt is not sent a second time.
+
+    
+    Example: refold resume my-session
+    """
+    return _turn(home, session, as_json, lambda found, **listen: found.resume(**listen))
+
+
+def _turn(home: Path | None, session: str | None, as_json: bool, run: Callable[..., TurnFinished]) -> int:
+    """Runs a turn, printing what comes of it; returns the exit code."""
     with Host(home) as host, ending() as asked_to_end:
         found = host.session(session)
         before = max((each.id for each in found.requests()), default=0)
         teller = _Teller(quiet=as_json)
         try:
-            finished = found.send(text, on_event=teller, stop=asked_to_end.stop)
+            finished = run(found, on_event=teller, stop=asked_to_end.stop)
         finally:
             teller.end()
         if as_json:
             asked = [_document(each) for each in found.requests(before)]
             print_json({"answer": finished.text, "stop": finished.stop, "requests": asked})
-        if finished.stop != "end":
+        if finished.stop in ("cancelled", "steps"):
+            note(f"the turn ended early: {finished.stop}; what came is kept; 'refold resume {found.id}' goes on")
+        elif finished.stop != "end":
             note(f"the turn ended early: {finished.stop}; what came is kept")
         return asked_to_end.exit
 

@@ -71,7 +71,7 @@ class Models:
             known = ", ".join(file.providers) or "none"
             raise NotFound(
                 f"no model {id[:120]!r}: models are named provider/model, and the providers in {self._home / NAME} are"
-                f" {known}{_first_fault(file)}"
+                f" {known}; nothing was sent{_first_fault(file)}"
             )
         entry = file.models.get(id, ModelEntry())
         # A model that the file tells all about waits for no listing.

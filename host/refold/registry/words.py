@@ -10,7 +10,7 @@ HOST_SECTIONS = frozenset({"enabled", "compaction"})
 # fmt: off
 HOST_COMMANDS = frozenset({
     "import", "new", "sessions", "show", "search", "tree", "fork", "delete", "compact", "prepare",
-    "context", "extensions", "models", "send", "export", "chat", "tail", "demo",
+    "context", "extensions", "models", "send", "resume", "export", "chat", "tail", "demo",
     "new-strategy", "new-extension",
 })
 # fmt: on

@@ -55,6 +55,15 @@ def newest_turn(reader: Reader, session: str) -> int:
     return int(found[0]) if found else 0
 
 
+def newest_message(reader: Reader, session: str) -> Row | None:
+    """The newest row of those that every model is sent; None in an empty session. Raises NotFound."""
+    key = find(reader, session).key
+    found = reader.all(
+        f"{_DECODABLE} WHERE r.session=? AND r.kind IN ('user', 'assistant', 'result') ORDER BY r.seq DESC LIMIT 1", key
+    )
+    return next(iter(_decoded(reader, session, found)), None)
+
+
 def open_calls(reader: Reader, session: str) -> list[Call]:
     """The calls of the newest step that have no result, in order; of all rows only those of this step are decoded.
 

@@ -14,11 +14,18 @@ RefoldError
 
 from __future__ import annotations
 
+from typing import Self
+
 
 class RefoldError(Exception):
     """One line for people: what happened, what was kept, what to do. `code` is for programs."""
 
     code = "failed"
+
+    def adding(self, words: str) -> Self:
+        """This error with more words in brackets at the end of its line."""
+        self.args = (f"{self} ({words})", *self.args[1:])
+        return self
 
 
 class NotFound(RefoldError):

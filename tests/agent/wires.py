@@ -108,9 +108,11 @@ def responses(say: Say) -> Iterator[Any]:
         yield {"type": "response.output_item.done", "output_index": len(output), "item": item}
         output.append(item)
     whole: dict[str, Any] = {"id": "resp_1", "status": "completed", "output": output}
+    if say.stop == "length":
+        whole |= {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
     if say.usage:
         whole["usage"] = {"input_tokens": say.usage[0], "output_tokens": say.usage[1]}
-    yield {"type": "response.completed", "response": whole}
+    yield {"type": f"response.{whole['status']}", "response": whole}
 
 
 def anthropic(say: Say) -> Iterator[Any]:
@@ -144,7 +146,8 @@ def gemini(say: Say) -> Iterator[Any]:
     if say.end:
         return
     calls = [{"functionCall": {"id": call[0], "name": call[1], "args": call[2]}} for call in say.calls]
-    last: dict[str, Any] = {"candidates": [{"content": {"role": "model", "parts": calls}, "finishReason": "STOP"}]}
+    stop = "MAX_TOKENS" if say.stop == "length" else "STOP"
+    last: dict[str, Any] = {"candidates": [{"content": {"role": "model", "parts": calls}, "finishReason": stop}]}
     if say.usage:
         last["usageMetadata"] = {"promptTokenCount": say.usage[0], "candidatesTokenCount": say.usage[1]}
     yield last

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refold.providers.exchange import Answer, Usage, overran
+from refold import Call
+from refold.providers.exchange import Answer, Usage, cut_short, overran
 from refold.providers.refusals import WORDS, classify, may_be_too_large
 
 SAMPLES = json.loads(Path(__file__).with_name("refusals.json").read_text("utf-8"))
@@ -58,6 +59,8 @@ def test_a_request_above_the_whole_rate_is_never_worth_waiting_for(
         ("max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens", 64000),
         ("the valid range of max_tokens is [1, 8192]", 8192),
         ("`max_tokens` must be less than or equal to `8192`", 8192),
+        ("max_tokens 超过最大值 8192", 8192),
+        ("参数 max_tokens 取值范围为 [1, 8192]", 8192),
     ],
 )
 def test_the_most_output_is_read_from_its_refusal(text: str, limit: int) -> None:
@@ -115,6 +118,47 @@ def test_an_empty_refusal_is_suspected_only_near_the_window(
     estimate: int, window: int | None, status: int, body: str, suspect: bool
 ) -> None:
     assert may_be_too_large(classify(status, "", body, {}), estimate, window) is suspect
+
+
+@pytest.mark.parametrize(
+    ("estimate", "window", "answered", "suspect"),
+    [
+        (10_000, 200_000, None, False),
+        (10_000, 200_000, 0, True),
+        (10_000, None, 0, True),
+        (10_000, 200_000, 9_999, True),
+        (10_000, 200_000, 10_000, False),
+        (4_000, 200_000, 0, False),
+        (4_000, 5_000, 4_000, True),
+    ],
+)
+def test_an_empty_refusal_of_a_request_larger_than_any_answered_is_suspected_whatever_the_window(
+    estimate: int, window: int | None, answered: int | None, suspect: bool
+) -> None:
+    assert may_be_too_large(classify(400, "", "", {}), estimate, window, answered) is suspect
+
+
+@pytest.mark.parametrize(
+    ("answer", "asked", "short"),
+    [
+        (Answer("", stop="length", usage=Usage(7_000, None, 0)), 1_000, True),
+        (Answer("The", stop="length", usage=Usage(7_000, None, 3)), 1_000, True),
+        (Answer("The", stop="length"), 1_000, True),
+        (Answer("", (Call("c", "read", {}),), stop="length", usage=Usage(7_000, None, 20)), 1_000, True),
+        (Answer("", stop="length", usage=Usage(7_000, None, 400), reasoned=True), 1_000, True),
+        (Answer("", stop="length", usage=Usage(7_000, None, 1_000), reasoned=True), 1_000, False),
+        (Answer("", stop="length", usage=Usage(7_000, None, 4_096), reasoned=True), 32_000, False),
+        (Answer("", stop="length", reasoned=True), 1_000, False),
+        (Answer("The", stop="length", usage=Usage(7_000, None, 16)), 16, False),
+        (Answer("word " * 300, stop="length", usage=Usage(7_000, None, 300)), 1_000, False),
+        (Answer("The", stop="length", usage=Usage(7_000, None, 3)), None, True),
+        (Answer("The", stop="end", usage=Usage(7_000, None, 3)), 1_000, False),
+    ],
+)
+def test_an_answer_is_cut_short_when_much_more_was_allowed_than_came(
+    answer: Answer, asked: int | None, short: bool
+) -> None:
+    assert cut_short(answer, asked) is short
 
 
 @pytest.mark.parametrize(

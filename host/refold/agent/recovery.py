@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from refold.prepare.overflow import Figures
+from refold.providers.exchange import Usage
 from refold.providers.refusals import Refusal
+from refold.sizing.believable import believable
 from refold.values.sizes import Window
 
 
-def figures(refusal: Refusal) -> Figures:
-    """What a refusal says of tokens; one that counts bytes says nothing of them."""
+def believed(usage: Usage, estimate: int) -> Usage:
+    """What a provider reported of a request of `estimate` tokens, its input left out where it cannot be."""
+    counted = usage.input_tokens
+    if counted is None or believable(estimate, counted):
+        return usage
+    return evolve(usage, input_tokens=None, cached_tokens=None)
+
+
+def figures(refusal: Refusal, estimate: int) -> Figures:
+    """What a refusal of a request of `estimate` tokens says of them; one that counts bytes says nothing.
+
+    A count that cannot be is left out.
+    """
     if refusal.kind != "too_large":
         return Figures()
     counted = refusal.requested
     if counted is not None:
         counted = None if refusal.requested_is_floor else counted - (refusal.requested_output or 0)
+    if counted is not None and not believable(estimate, counted):
+        counted = None
     return Figures(refusal.limit, counted)
 
 

@@ -13,7 +13,7 @@ from attrs import define, evolve, field
 from refold.agent import events
 from refold.agent.compact_tool import COMPACT_TOOL, compact_tool_spec
 from refold.agent.hearing import Emit, Hearing
-from refold.agent.recovery import figures, revealed_window
+from refold.agent.recovery import believed, figures, revealed_window
 from refold.agent.standing import Ears, Standing, Wish
 from refold.agent.tools import Cap, HostTool, Returned, share
 from refold.prepare import head, road, snapshot
@@ -22,11 +22,12 @@ from refold.prepare.draw import open_view
 from refold.prepare.keep import without_keep
 from refold.prepare.listen import say
 from refold.prepare.request import Desk, Prepared, Recovered
+from refold.providers.anthropic import MAX_TOKENS
 from refold.providers.bound_thinking import stamped
-from refold.providers.exchange import Answer, Delta, unparsed
+from refold.providers.exchange import Answer, Delta, cut_short, overran, unparsed
 from refold.providers.failures import ProviderError
 from refold.providers.provider import key
-from refold.providers.refusals import Refusal
+from refold.providers.refusals import Refusal, may_be_too_large, may_fill
 from refold.providers.telling import stopped
 from refold.sizing.sizer import Sizer
 from refold.transcript import limits, requests, rows, state
@@ -66,6 +67,7 @@ class Sending:
     _elided: dict[int, str] = field(factory=dict, init=False)
     _standing: Standing | None = field(default=None, init=False)
     _window: int | None = field(default=None, init=False)
+    _number: int = field(default=0, init=False)
     _renewed: float = field(factory=time.monotonic, init=False)
 
     @property
@@ -120,7 +122,7 @@ class Sending:
     def recover(self, refused: Prepared, refusal: Refusal, emit: Emit, beside: Sequence[Message] = ()) -> Recovered:
         self._renew()
         self._refused = True
-        said, hearing = figures(refusal), Hearing(emit, self.cancelled)
+        said, hearing = figures(refusal, refused.size.local), Hearing(emit, self.cancelled)
         if refusal.kind == "too_large" and self._standing is not None and self._standing.resolved is not None:
             with self.session.host.database.write() as writer:
                 window = revealed_window(said, refused.size.tokens)
@@ -150,16 +152,17 @@ class Sending:
         client = self.session.host.client(resolved.provider)
         request = evolve(prepared.request, max_output=_output(self.session.memory.output(resolved), prepared))
         goes_on = bool(standing.ask.beside)
-        learnt, local = standing.ask.learnt_percent, prepared.size.local
+        local = prepared.size.local
+        estimated = local * 100 // standing.ask.learnt_percent
         with database.write() as writer:
-            number = requests.record(
+            number = self._number = requests.record(
                 writer,
                 self.session.id,
                 "answer",
                 resolved.id,
                 prepared.upto,
                 prepared.snapshot.compaction,
-                local * 100 // learnt,
+                estimated,
             )
         answer: Answer | None = None
         outcome, counted = "interrupted", None
@@ -172,7 +175,7 @@ class Sending:
             outcome = "ok"
         except ProviderError as error:
             outcome = error.code if error.code == "cancelled" else error.refusal.kind
-            counted = figures(error.refusal).counted or 0
+            counted = figures(error.refusal, estimated).counted or 0
             counted = counted if counted > local else None  # one that counts less than the estimate is not believed
             raise
         except RefoldError:  # no key, or nothing that a provider could read: it never left
@@ -180,7 +183,7 @@ class Sending:
             raise
         finally:
             usage = answer.usage if answer else None
-            tokens = usage.input_tokens if usage else counted
+            tokens = believed(usage, estimated).input_tokens if usage else counted
             with database.write() as writer:
                 requests.settle(
                     writer,
@@ -194,7 +197,32 @@ class Sending:
                 elif goes_on or outcome != "ok":
                     requests.replace(writer, number)
         assert answer is not None
-        return stamped(request, answer)
+        return stamped(request, evolve(answer, usage=believed(answer.usage, estimated)))
+
+    def ran_out(self, prepared: Prepared, answer: Answer) -> bool:
+        model = prepared.request.model
+        resolved = self._standing.resolved if self._standing else None
+        asked = _output(self.session.memory.output(resolved) if resolved else None, prepared)
+        if asked is None and model.protocol == "anthropic":
+            asked = MAX_TOKENS
+        if not answer.text.strip() and not answer.calls and overran(answer, prepared.window.tokens):
+            return True
+        if not cut_short(answer, asked):
+            return False
+        size, window, answered = self._room(prepared)
+        return may_fill(size, window, None if answer.usage.output_tokens is None else answered)
+
+    def is_too_large(self, prepared: Prepared, refusal: Refusal) -> bool:
+        if refusal.kind in ("too_large", "too_many_bytes"):
+            return True
+        return refusal.blank and may_be_too_large(refusal, *self._room(prepared))
+
+    def _room(self, prepared: Prepared) -> tuple[int, int | None, int]:
+        """The newest request as it was estimated, the window in force, and the largest request that was answered."""
+        ask = (self._standing or self._look(Hearing())).ask
+        with self.session.host.database.read() as reader:
+            largest = requests.largest(reader, self.session.id, ask.booked, self._number)
+        return prepared.size.local, prepared.window.tokens, largest * ask.learnt_percent // 100
 
     def leave_out(self, refused: Prepared) -> bool:
         upto, owner = refused.upto, refused.request.model.owner

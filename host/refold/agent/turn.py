@@ -16,7 +16,7 @@ from refold.agent.tools import Returned
 from refold.prepare.measure import message_tokens
 from refold.prepare.request import Prepared, Recovered
 from refold.providers.decoding import joined
-from refold.providers.exchange import Answer, Delta, ReasoningDelta, TextDelta, Usage, overran
+from refold.providers.exchange import Answer, Delta, ReasoningDelta, TextDelta, Usage
 from refold.providers.failures import Cancelled, ProviderError
 from refold.providers.refusals import Refusal
 from refold.sizing.sizer import Sizer
@@ -70,6 +70,12 @@ class TurnHost(Protocol):
 
     def ask(self, prepared: Prepared, on_delta: Callable[[Delta], None]) -> Answer:
         """Asks the session's model and records the request. Raises ProviderError."""
+
+    def ran_out(self, prepared: Prepared, answer: Answer) -> bool:
+        """Whether the server had no room left for the answer."""
+
+    def is_too_large(self, prepared: Prepared, refusal: Refusal) -> bool:
+        """Whether a smaller request may be answered."""
 
     def leave_out(self, refused: Prepared) -> bool:
         """Keeps the opaque items of a refused request out of every later one. False: it held none."""
@@ -171,8 +177,6 @@ class Turn:
         for _ in range(PARTS - 1):
             if answer.stop != "length" or not answer.text.strip():
                 break
-            # An opaque item belongs to the text that it came with, and parts glued together are none; the reasoning of
-            # Chat Completions is plain text, and some servers ask for that of the calls.
             answer = evolve(answer, replays=())
             try:
                 prepared, rest = self._part((AssistantMessage(self._said()), UserMessage(CONTINUE)))
@@ -184,7 +188,7 @@ class Turn:
                 # Rows may have been folded since; then what was counted of the first part is out of date.
                 prepared, answer = self._latest or prepared, evolve(answer, usage=Usage())
                 break
-            answer = rest if prepared.request.model.protocol == "openai-chat" else evolve(rest, replays=())
+            answer = self._rest(rest)
         return prepared, evolve(answer, text=self._said() + mark)
 
     def _part(self, beside: Sequence[Message]) -> tuple[Prepared, Answer]:
@@ -196,12 +200,19 @@ class Turn:
         except ProviderError as error:
             if self._leaves_out(refused, error):
                 return self._part(beside)
-            if not _overflows(error):
+            if not self._overflows(refused, error):
                 raise
             first = error
         if self._recovered or not self.host.recovers:
             raise _overflow(refused, first.refusal, refused.window) from first
         self._recovered = True
+        if (going_on := self._going_on()) is not None:
+            prepared, answer = self._smaller(refused, first, going_on)
+            return prepared, self._rest(answer)
+        return self._smaller(refused, first, beside)
+
+    def _smaller(self, refused: Prepared, first: ProviderError, beside: Sequence[Message]) -> tuple[Prepared, Answer]:
+        """The answer to a request that is smaller than a refused one."""
         try:
             recovered = self.host.recover(refused, first.refusal, self.emit, beside)
         except Vetoed as veto:
@@ -214,9 +225,24 @@ class Turn:
         except ProviderError as error:
             if self._leaves_out(recovered.prepared, error):
                 return self._part(beside)
-            if not _overflows(error):
+            if not self._overflows(recovered.prepared, error):
                 raise
             raise _overflow(recovered.prepared, error.refusal, refused.window, retried=True) from error
+
+    def _going_on(self) -> Sequence[Message] | None:
+        """What stands behind the history where a server that was full had begun to answer; None: it had not."""
+        said = self._said()
+        if said == self._before or not said.strip():
+            return None
+        self._before = said
+        return (AssistantMessage(said), UserMessage(CONTINUE))
+
+    def _rest(self, answer: Answer) -> Answer:
+        """The rest of an answer that was gone on with. An opaque item belongs to the text that it came with, and parts
+        glued together are none; the reasoning of Chat Completions is plain text, and some servers ask for that of the
+        calls."""
+        chat = self._latest is not None and self._latest.request.model.protocol == "openai-chat"
+        return answer if chat else evolve(answer, replays=())
 
     def _leaves_out(self, prepared: Prepared, error: ProviderError) -> bool:
         """Whether a request is asked again without opaque items, since one of them was refused: once in a step."""
@@ -247,12 +273,18 @@ class Turn:
             answer = self.host.ask(prepared, self._heard)
         if answer.text and len(self._text) == heard:  # a server that does not stream
             self._heard(TextDelta(answer.text))
-        if not answer.text and not answer.calls and overran(answer, prepared.window.tokens):
+        cut = bool(answer.text.strip() or answer.calls)
+        if (self.host.recovers or not cut) and self.host.ran_out(prepared, answer):
+            said = "broke off its answer" if cut else "answered nothing"
             raise ProviderError(
-                "the provider answered nothing, because the request fills its window",
-                Refusal("too_large", requested=answer.usage.input_tokens, words="an empty answer at the limit"),
+                f"the provider {said}, because the request fills its window",
+                Refusal("too_large", requested=answer.usage.input_tokens, words=f"it {said} at the limit"),
             )
         return answer
+
+    def _overflows(self, prepared: Prepared, error: ProviderError) -> bool:
+        """Whether a smaller request may be answered, and no answer was seen that could not be gone on with."""
+        return not error.streamed and self.host.is_too_large(prepared, error.refusal)
 
     def _heard(self, delta: Delta) -> None:
         if isinstance(delta, TextDelta):
@@ -314,11 +346,6 @@ def waits_for_answer(newest: Row | None) -> bool:
     return newest.kind != "assistant" or bool(newest.calls) or broke_off
 
 
-def _overflows(error: ProviderError) -> bool:
-    """Whether a smaller request may be answered, and nothing of an answer was seen yet."""
-    return not error.streamed and error.refusal.kind in ("too_large", "too_many_bytes")
-
-
 def _result(returned: Returned) -> Row:
     return Row(_NEW, "result", 0, 0, text=returned.text, call_id=returned.call.id, ok=returned.ok)
 
@@ -329,7 +356,7 @@ def _overflow(prepared: Prepared, refusal: Refusal, window: Window, *, retried: 
         overflow_message(
             estimate=prepared.size.tokens,
             window=window,
-            said=figures(refusal),
+            said=figures(refusal, prepared.size.local),
             retried=retried,
             words=refusal.words,
         )

@@ -22,6 +22,7 @@ from refold.prepare.window import reserved, resolve_window
 from refold.registry.answers import checked, checked_all, checked_map
 from refold.registry.composition import Composition
 from refold.registry.contributions import Extension
+from refold.sizing.believable import believable
 from refold.sizing.estimate import row_tokens
 from refold.sizing.sizer import Sizer
 from refold.transcript import compactions, requests, sessions, state
@@ -164,7 +165,7 @@ def draw(desk: Desk, ask: Ask, reader: Reader) -> Drawn:
     exact = view.sizing.request(projection.sections) - unsent(view, projection.sections, messages)
     flat = tuple(message for section in messages for message, _ in section)
     request = evolve(request, messages=(*flat, *ask.beside))
-    counted = desk.count(request) if desk.count else None
+    counted = _counted(desk, view, request, exact)
     held = Size(counted, 0, "count_endpoint", exact) if counted is not None else _size(view, exact)
     left_out = _replays(assembled) - _replays(messages)
     return Drawn(view, bound, projection, elided, pinned, messages, request, held, left_out)
@@ -262,9 +263,16 @@ def unsent(view: View, sections: Sequence[Section], messages: Sequence[Sequence[
     return unsent_tokens(shown_rows(view, sections), [each for part in messages for each in part], view.history)
 
 
+def _counted(desk: Desk, view: View, request: Request, estimate: int) -> int | None:
+    """What the provider counts of a request, where it can and where that can be believed."""
+    counted = desk.count(request) if desk.count else None
+    bare = estimate * 100 // view.sizing.sizer.learnt_percent
+    return counted if counted is not None and believable(bare, counted) else None
+
+
 def _size(view: View, estimate: int) -> Size:
     sent = requests.newest(view.reader, view.session)
-    if sent is None:
+    if sent is None or not believable(sent.estimated, sent.measured.tokens or 0):
         return Size(0, estimate, "estimate", estimate)
     # It is booked as it was estimated before anything was learnt, so that what is learnt since counts on both sides.
     before = -(-sent.estimated * view.sizing.sizer.learnt_percent // 100)

@@ -16,7 +16,7 @@ _RETRY = re.compile("retry", re.IGNORECASE)  # a text that says nothing without 
 _DEEPEST = 8
 _LONGEST_CODE = 80
 _CODES = ("code", "type", "status", "status_code")
-_WORDS = ("message", "detail", "error", "msg", "status_msg", "errors", "raw")
+_WORDS = ("message", "detail", "error", "msg", "status_msg", "error_msg", "errors", "raw")
 
 
 @frozen

@@ -96,6 +96,31 @@ def unparsed(call: Call) -> str | None:
     return text if len(call.arguments) == 1 and isinstance(text, str) else None
 
 
+TINY = 64
+"""Tokens of an answer that a server with room left would have gone on with."""
+
+BLANK = 1_024
+"""Tokens that reasoning may have taken of an answer without words, for it to be taken for one that had no room."""
+
+
+def cut_short(answer: Answer, asked: int | None) -> bool:
+    """Whether a server ended a blank or tiny answer for its length, though a longer one was allowed.
+
+    So do servers that are full and refuse nothing: they give what fits, and prompt and answer together are their
+    window. `asked` is the most output that the request allowed, in tokens (None: it did not say). An answer that took
+    half of it or more came to that limit.
+    """
+    if answer.stop != "length":
+        return False
+    blank = not answer.text.strip() and not answer.calls
+    written = answer.usage.output_tokens
+    if written is None:
+        if answer.reasoned:  # nobody knows how much of it there was
+            return False
+        written = len(answer.text) // 3
+    return written <= (BLANK if blank else TINY) and (asked is None or written * 2 < asked)
+
+
 def overran(answer: Answer, window: int | None) -> bool:
     """Whether a served answer shows that the request did not fit, though nobody refused it.
 

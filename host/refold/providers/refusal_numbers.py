@@ -47,6 +47,7 @@ _LIMITS = _patterns(
     r"input tokens, limit is N",
     r"maximum input length is N",
     r"context window of N",
+    r"(?:最大|上限|限制|不超过|不能超过|不得超过)\D{0,12}N",
 )
 
 _REQUESTED = _patterns(
@@ -71,6 +72,7 @@ _REQUESTED = _patterns(
     r"keep the first N tokens",
     r"n_keep: ?N",
     r"(?:too|prompt too) long: N (?:input )?tokens",
+    r"(?:当前|实际|请求|输入)\D{0,10}N ?(?:tokens?)?[^\d]{0,4}(?:超|大于)",
 )
 
 _FLOORS = _patterns(
@@ -92,6 +94,7 @@ _CAPS = _patterns(
     r"less than or equal to `?N",
     r"must be (?:≤|<=|at most) ?N",
     r"maximum (?:value|of|is) ?N",
+    r"(?:最大值?|上限|不能?(?:超过|大于))\D{0,6}N",
 )
 _FIRST_REFUSED = _patterns(
     r"\(inclusive\) to N \(exclusive\)",

@@ -13,7 +13,7 @@ from typing import Literal
 
 from attrs import frozen
 
-from refold.providers import error_body, refusal_numbers
+from refold.providers import error_body, overflow_words, refusal_numbers
 from refold.providers.refusal_numbers import Numbers
 
 RefusalKind = Literal[
@@ -114,7 +114,7 @@ _OPAQUE_ITEM = (
     r"|each thinking block must contain thinking"
     r"|invalid_encrypted_content|encrypted content .{0,80}could not be (?:verified|decrypted)"
     r"|of type .?reasoning.? was provided without its required following item"
-    r"|(?:corrupted|invalid) thought.?signature|thought_?signature is (?:not valid|invalid)"
+    r"|(?:corrupted|invalid) thought.?signature|thought.?signature is (?:not valid|invalid)"
 )
 
 _QUOTA = (
@@ -145,7 +145,8 @@ _TOO_LARGE = "|".join(
         r"exceed context limit",
         r"context limit is \d",
         r"longer than the (?:model's context length|maximum model length|context length)",
-        r"prompt (?:is )?too long",
+        r"prompt (?:is |tokens )?too long",
+        r"exceed(?:s|ed)? max (?:message|input|prompt) tokens",
         r"prompt exceeds max",
         r"input is too long",
         r"input too long",
@@ -220,13 +221,29 @@ def classify(
     )
 
 
-def may_be_too_large(refusal: Refusal, estimate: int, window: int | None) -> bool:
+LEAST_SUSPECTED = 4_096
+"""Tokens: a smaller request fits everywhere, unless the window is known to be smaller still."""
+
+
+def may_be_too_large(refusal: Refusal, estimate: int, window: int | None, answered: int | None = None) -> bool:
     """Whether a refusal without a word (some servers answer a full window with an empty body) is about the size.
 
-    `estimate` is our own of the request, `window` the one in force, both in tokens.
+    The figures are those of `may_fill`.
     """
     silent = refusal.blank and refusal.kind in ("malformed", "too_many_bytes")
-    return silent and window is not None and estimate * 100 >= window * 80
+    return silent and may_fill(estimate, window, answered)
+
+
+def may_fill(estimate: int, window: int | None, answered: int | None = None) -> bool:
+    """Whether a request may fill what the server has room for, where nobody says so.
+
+    `estimate` is our own of the request, `window` the one in force, `answered` the largest request that this model
+    answered in the session, as estimated (0: none; None: nobody looked), all in tokens. One near the window may, and
+    one that is no small one and larger than any that was answered: the window may be smaller than somebody said.
+    """
+    if window is not None and estimate * 100 >= window * 80:
+        return True
+    return answered is not None and estimate > max(answered, LEAST_SUSPECTED)
 
 
 def one_line(text: str, limit: int = WORDS) -> str:
@@ -264,6 +281,8 @@ def _by_words(status: int, text: str) -> RefusalKind | None:
         return "opaque_item"
     if _says(_RATE, text):
         return "quota" if _says(_QUOTA, text) else "rate"
+    if (found := _abroad(text)) is not None:
+        return found
     if _says(_ONE_VALUE, text):
         return "malformed"
     if _says(_BYTES, text):
@@ -273,6 +292,17 @@ def _by_words(status: int, text: str) -> RefusalKind | None:
     if _says(_OUTPUT_CAP, text):
         return "output_cap"
     return None
+
+
+def _abroad(text: str) -> RefusalKind | None:
+    """What words of other languages say."""
+    if _says(overflow_words.QUOTA, text):
+        return "quota"
+    if _says(overflow_words.RATE, text):
+        return "rate"
+    if _says(overflow_words.OUTPUT_CAP, text):
+        return "output_cap"
+    return "too_large" if _says(overflow_words.TOO_LARGE, text) else None
 
 
 def _by_status(status: int, text: str) -> RefusalKind:

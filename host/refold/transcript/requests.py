@@ -129,6 +129,19 @@ def reports(reader: Reader, model: str) -> list[tuple[int, int]]:
     return [(estimated, tokens) for estimated, tokens in reversed(found)]
 
 
+def largest(reader: Reader, session: str, model: str, before: int) -> int:
+    """The largest request that a model answered in the session before request `before`, in tokens as estimated here
+    without what was learnt; 0: it answered none."""
+    found = reader.one(
+        "SELECT max(estimated) FROM refold_request"
+        " WHERE session=? AND model=? AND kind='answer' AND outcome='ok' AND id<?",
+        session,
+        model,
+        before,
+    )
+    return int(found[0] or 0) if found else 0
+
+
 def asked(reader: Reader, session: str, after: int = 0) -> list[Asked]:
     """Every request of the session with an id beyond `after`, oldest first."""
     found = reader.all(

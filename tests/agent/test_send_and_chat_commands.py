@@ -155,7 +155,9 @@ def test_a_send_that_breaks_off_ends_its_line(session: Session, model: Any, home
 
 
 def test_chat_says_what_it_needs(session: Session, home: Path) -> None:
-    assert "needs a terminal; nothing was started; in a script use 'refold send'" in refold(home, "chat", "s").stderr
+    told = refold(home, "chat", "s").stderr
+    assert "needs a terminal; nothing was started; in a script use '" in told
+    assert "refold send'" in told
     hidden = (
         "import sys; sys.modules['prompt_toolkit'] = None; from refold.cli.main import run; sys.exit(run(['chat']))"
     )

@@ -42,7 +42,9 @@ class Shell:
     def __init__(self, home: Path) -> None:
         self.home = home
         ours = ("REFOLD_HOME", "REFOLD_TRACE", "NO_COLOR")
-        environment = {name: text for name, text in os.environ.items() if name not in ours}
+        environment = {
+            name: text for name, text in os.environ.items() if name not in ours and not name.startswith("UV")
+        }
         self.environment = {**environment, "REFOLD_HOME": str(home), "COLUMNS": "80"}
 
     def see(self, *folders: Path) -> None:

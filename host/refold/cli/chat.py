@@ -11,6 +11,7 @@ import click
 from refold.agent.host import Host
 from refold.agent.session import Session
 from refold.cli.options import every_command, newest_session
+from refold.cli.program import installs
 from refold.values.errors import Refused
 
 
@@ -35,7 +36,7 @@ def chat_command(session: str | None, home: Path | None, as_json: bool) -> None:
             raise
         raise Refused(
             "refold chat needs prompt_toolkit, which is not installed; nothing was started; "
-            "pip install 'refold[chat]' brings it"
+            f"{installs('refold[chat]')} brings it"
         ) from None
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise Refused("refold chat needs a terminal; nothing was started; in a script use 'refold send'")

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from refold.cli.program import runnable
+
 # fmt: off
 HOST: dict[str, tuple[str, str]] = {
     "demo": ("demo", "Make a long session, compact it, show before and after."),
@@ -54,7 +56,7 @@ class Commands(click.Group):
             return None
         module = import_module(f"refold.cli.{HOST[cmd_name][0]}")
         command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
-        return command
+        return with_runnable_help(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -72,7 +74,15 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in HOST.items()])
         formatter.write_paragraph()
-        formatter.write_text("Extensions bring commands of their own: 'refold EXTENSION --help'.")
+        formatter.write_text(runnable("Extensions bring commands of their own: 'refold EXTENSION --help'."))
+
+
+def with_runnable_help(command: click.Command) -> click.Command:
+    """The command; the examples in its help, and in that of its own commands, work as they stand."""
+    command.help = runnable(command.help or "")
+    for each in command.commands.values() if isinstance(command, click.Group) else ():
+        with_runnable_help(each)
+    return command
 
 
 def _home(words: Sequence[str]) -> Path | None:

@@ -70,7 +70,9 @@ def _session(host: Host, session: str | None, strategy: str | None) -> Session:
     except NotFound:
         if session is None or strategy is not None or session not in _strategies(host.composition()):
             raise
-        raise NotFound(f"{session!r} is a strategy; name the session first: refold compact SESSION {session}") from None
+        raise NotFound(
+            f"{session!r} is a strategy; name the session first: `refold compact SESSION {session}`"
+        ) from None
 
 
 def _strategies(composition: Composition) -> list[str]:
@@ -229,7 +231,7 @@ def _draw(document: dict[str, Any]) -> None:
         ]
     )
     line("The transcript is complete as before: folding changes what a model is shown, never a row.", "dim")
-    hint("look", "refold", "context", session)
+    hint("look", "context", session)
 
 
 def _summarizer(document: dict[str, Any]) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from refold.agent.session import Session
 from refold.cli.demo_session import Recorded, record, said
 from refold.cli.options import every_command
 from refold.cli.output import notes, print_json
+from refold.cli.program import command
 from refold.prepare.request import Prepared
 from refold.values.errors import CompactionFailed
 from refold.values.outcome import Applied
@@ -124,8 +124,8 @@ def _search(made: Recorded, done: Applied) -> dict[str, Any]:
 def _next(session: str, home: Path | None) -> str:
     """Commands that work as they stand."""
     if home is not None:
-        return shlex.join(["refold", "context", session, "--home", str(home)])
-    return f"refold demo --home {_KEEPING} && refold context --home {_KEEPING}"
+        return command("context", session, "--home", home)
+    return f"{command('demo', '--home', _KEEPING)} && {command('context', '--home', _KEEPING)}"
 
 
 def _draw(document: Mapping[str, Any]) -> None:

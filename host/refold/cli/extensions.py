@@ -10,6 +10,7 @@ import click
 from refold.agent.host import Extensions, Host
 from refold.cli.options import every_command
 from refold.cli.output import print_json
+from refold.cli.program import installs
 from refold.cli.visible import visible
 
 _session = click.option("--session", metavar="ID", help="For this session alone (else for all without a choice).")
@@ -142,7 +143,7 @@ def _draw(listed: Extensions) -> None:
 
     if not listed.extensions:
         line("No extension is installed: requests hold the whole history.")
-        line("next: pip install refold-rolling", "dim")
+        line(f"next: {installs('refold-rolling')}", "dim")
     else:
         columns = [
             Column("extension", "whole"),

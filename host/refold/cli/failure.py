@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import click
-from attrs import frozen
+from attrs import evolve, frozen
 
 from refold.cli.output import print_json
+from refold.cli.program import runnable
 from refold.cli.visible import visible, visible_lines
 from refold.values.errors import RefoldError
 
@@ -33,11 +34,16 @@ class Failure:
 
 
 def failure(error: BaseException) -> Failure:
-    """What to say of an error.
+    """What to say of an error; the commands in it work as they stand.
 
     >>> failure(KeyboardInterrupt()).message
     'interrupted; what was committed is kept'
     """
+    said = _failure(error)
+    return evolve(said, message=runnable(said.message))
+
+
+def _failure(error: BaseException) -> Failure:
     match error:
         case click.UsageError():
             where = f"; '{error.ctx.command_path} --help' shows how" if error.ctx else ""

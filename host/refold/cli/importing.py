@@ -86,9 +86,9 @@ def _draw(done: Imported) -> None:
         ]
     )
     if done.tokens > SMALL:
-        hint("next", "refold", "compact", done.session, "--window", 32_000)
+        hint("next", "compact", done.session, "--window", 32_000)
     else:
-        hint("next", "refold", "show", done.session)
+        hint("next", "show", done.session)
 
 
 def _place(line: int | None) -> str:

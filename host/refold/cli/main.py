@@ -14,10 +14,11 @@ def run(words: Sequence[str]) -> int:
     """Runs the command that the words name, and returns its exit code. No error leaves this function."""
     as_json = "--json" in (words[: words.index("--")] if "--" in words else words)
     try:
+        from refold.cli.program import program
         from refold.cli.root import root
 
         _speak_utf8()
-        answer = root.main(args=list(words), prog_name="refold", standalone_mode=False)
+        answer = root.main(args=list(words), prog_name=program(), standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
         return _pipe_closed()

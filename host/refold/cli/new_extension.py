@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+import sys
 from collections.abc import Iterator
 from importlib.metadata import entry_points
 from importlib.resources import files
@@ -12,6 +14,7 @@ from pathlib import Path, PurePosixPath
 import click
 
 from refold.cli.output import print_json
+from refold.cli.program import installs
 from refold.registry.words import HOST_COMMANDS, id_fault
 from refold.values.errors import RefoldError, Refused
 
@@ -61,7 +64,8 @@ def _write(template: str, name: str, folder: Path | None, as_json: bool) -> None
         print_json({"folder": str(target), "files": written})
         return
     click.echo("\n".join(str(target / path) for path in written))
-    click.echo(f"next: cd {target} && pip install -e '.[test]' && pytest")
+    tested = shlex.join([sys.executable, "-m", "pytest"])
+    click.echo(f"next: cd {shlex.quote(str(target))} && {installs('-e', '.[test]')} && {tested}")
 
 
 def _clash(name: str) -> str | None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from refold.cli.program import runnable
 from refold.cli.visible import visible
 from refold.values.json_text import json_bytes
 
@@ -38,7 +39,7 @@ def _escaped(json: bytes) -> bytes:
 
 def note(text: str) -> None:
     """A line of talk on standard error."""
-    sys.stderr.write(f"refold: {visible(text)}\n")
+    sys.stderr.write(f"refold: {visible(runnable(text))}\n")
 
 
 def notes(texts: Iterable[str]) -> None:

@@ -12,6 +12,7 @@ from refold.agent.host import Host
 from refold.agent.session import Session
 from refold.cli.options import every_command, newest_session, window_option
 from refold.cli.output import notes, print_json, print_json_bytes
+from refold.cli.program import runnable
 from refold.prepare import inspector
 from refold.prepare.request import Prepared
 from refold.providers.protocols import PROTOCOLS, codec
@@ -106,7 +107,7 @@ def draw_context(session: str, document: dict[str, Any]) -> None:
 
     if document["state"] == "pending":
         line(f"{document['reason'].capitalize()}.")
-        hint("next", "refold", "prepare", session)
+        hint("next", "prepare", session)
         return
     compaction = document["compaction"]
     facts(
@@ -132,9 +133,9 @@ def draw_context(session: str, document: dict[str, Any]) -> None:
     draw(columns, [_section(each) for each in document["sections"]])
     line("* estimated here, not counted by a provider", "dim")
     for text in document["notices"]:
-        line(text, "yellow")
+        line(runnable(text), "yellow")
     if document["sections"]:
-        hint("read a section", "refold", "context", session, document["sections"][0]["id"])
+        hint("read a section", "context", session, document["sections"][0]["id"])
 
 
 def _section(section: dict[str, Any]) -> tuple[object, ...]:
@@ -164,5 +165,5 @@ def _draw_page(session: str, document: dict[str, Any]) -> None:
         line(f"left out: {document['omitted']}", "dim")
     page, pages = document["page"], document["pages"]
     if page + 1 < pages:
-        words = ("refold", "context", session, document["section"], page + 1)
+        words = ("context", session, document["section"], page + 1)
         hint(f"page {page + 1} of {pages}, next", *words)

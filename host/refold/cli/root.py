@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 import click
 
-from refold.cli.commands import Commands
+from refold.cli.commands import Commands, with_runnable_help
 
 
 def _print_version(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
@@ -29,3 +29,6 @@ def root(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
+
+
+with_runnable_help(root)

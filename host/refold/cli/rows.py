@@ -102,7 +102,7 @@ def _draw(page: _Page, full: bool) -> None:
     if not page.rows:
         line(f"Session {page.session} has no row after {page.after}.")
     if page.has_more:
-        hint("more", "refold", "show", page.session, "--after", page.next_after)
+        hint("more", "show", page.session, "--after", page.next_after)
 
 
 def draw_rows(rows: Sequence[tuple[Row, int]], folds: Sequence[Fold], full: bool) -> None:
@@ -164,9 +164,9 @@ def search_command(session: str, text: str, after: int, limit: int, home: Path |
         return
     draw([Column("row", "number"), Column("around it")], [(str(hit.seq), hit.snippet) for hit in shown])
     if next_after is not None:
-        hint("more", "refold", "search", session, text, "--after", next_after)
+        hint("more", "search", session, text, "--after", next_after)
     else:
-        hint("read one", "refold", "show", session, "--after", shown[0].seq - 1, "--limit", 1, "--full")
+        hint("read one", "show", session, "--after", shown[0].seq - 1, "--limit", 1, "--full")
 
 
 @click.command("export")

@@ -51,7 +51,7 @@ def sessions_command(home: Path | None, as_json: bool) -> None:
 
     if not listed:
         line("There is no session yet.")
-        hint("next", "refold", "demo")
+        hint("next", "demo")
         return
     columns = [
         Column("session", "whole"),

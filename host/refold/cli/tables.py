@@ -5,7 +5,6 @@ On a terminal texts are wrapped to its width; into a pipe they go unwrapped, so 
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -16,6 +15,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
+from refold.cli.program import command
 from refold.cli.visible import visible, visible_lines
 
 _NARROWEST = 12  # cells that a text column keeps
@@ -77,11 +77,11 @@ def block(text: str, indent: int = 0) -> None:
 
 
 def hint(what: str, *words: object) -> None:
-    """The next command to try, for the same home: `words` are those of the command, quoted here."""
+    """The next command to try, for the same home: `words` are its name and what it is given."""
     context = click.get_current_context(silent=True)
     home = context.params.get("home") if context else None
-    command = shlex.join([str(word) for word in (*words, *(("--home", home) if home is not None else ()))])
-    _print(_console(), Text.assemble((f"{what}: ", "dim"), visible(command)))
+    text = command(*words, *(("--home", home) if home is not None else ()))
+    _print(_console(), Text.assemble((f"{what}: ", "dim"), visible(text)))
 
 
 class _Output(Console):

@@ -68,4 +68,4 @@ def _draw(session: str, tail: Tail) -> None:
     if not tail.rows and tail.snapshot is None:
         line(f"Session {session} has no row after {tail.next_after}.")
     if tail.has_more:
-        hint("more", "refold", "tail", session, "--after", tail.next_after)
+        hint("more", "tail", session, "--after", tail.next_after)

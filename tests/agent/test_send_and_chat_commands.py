@@ -294,7 +294,8 @@ def test_calls_are_lines_and_hostile_text_is_escaped() -> None:
 
 def test_a_compaction_is_one_live_row_and_then_one_line() -> None:
     screen = Screen()
-    assert screen.hear(events.CompactionStarted("automatic", 9_000)) == []
+    assert screen.hear(events.CompactionStarted("automatic", 9_000, RowRange("s", 0, 12), 7_500)) == []
+    assert screen.status == "compacting rows 1-12, 7,500 tokens"
     screen.hear(events.CompactionPass(2, 7))
     assert screen.status == "compacting: pass 3 of 7"
     screen.hear(events.CompactionPass(7, 7))

@@ -43,6 +43,7 @@ COMPACTION = {
     "before_tokens": MAYBE_NUMBER,
     "after_tokens": MAYBE_NUMBER,
     "summarized_rows": MAYBE_NUMBER,
+    "summarized_tokens": MAYBE_NUMBER,
     "kept_rows": MAYBE_NUMBER,
     "passes": MAYBE_NUMBER,
     "summarizer": MAYBE_TEXT,
@@ -228,7 +229,8 @@ def test_prepare_compacts_when_due_and_its_notices_stay_off_standard_output(in_t
     assert document["compacted"]
     assert (document["window"], document["window_source"]) == (4000, "--window")
     assert document["rows_covered"] + document["rows_sent"] == 160
-    crowded = in_talk("prepare", "talk", "--window", 150, "--protocol", "anthropic")
+    least = in_talk("prepare", "talk", "--window", 1).err.split()[-1].replace(",", "")
+    crowded = in_talk("prepare", "talk", "--window", least, "--protocol", "anthropic")
     assert json.loads(crowded.out)["messages"]
     assert "stays due" in crowded.err
 

@@ -116,3 +116,29 @@ def test_rows_that_are_never_sent_are_no_limit(host: Host) -> None:
     prepared = session.prepare(WINDOW)
     assert prepared.size.tokens < 100
     assert prepared.projection.observation.status == "whole"
+
+
+ASKS: list[Callable[[Session, int], object]] = [
+    lambda session, window: session.check(window),
+    lambda session, window: session.prepare(window),
+    lambda session, window: session.plan(window),
+    lambda session, window: session.compact(window),
+]
+
+
+@pytest.mark.parametrize("ask", ASKS, ids=["check", "prepare", "plan", "compact"])
+def test_a_window_below_what_the_fixed_parts_need_is_refused_and_told_what_would_do(
+    host: Host, talk: Talk, ask: Callable[[Session, int], object]
+) -> None:
+    session = host.new()
+    talk(session, 20)
+    with pytest.raises(Refused, match=r"take 0; nothing was changed; give at least 128"):
+        ask(session, 10)
+    session.system = "You are careful. " * 400
+    with pytest.raises(Refused, match="its system prompt, context blocks and tools take ") as caught:
+        ask(session, 1_000)
+    assert session.stored_folds() == []
+    assert session.context()["state"] == "pending"
+    least = int(str(caught.value).rpartition(" ")[2].replace(",", ""))
+    assert least > 1_128
+    ask(session, least)

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from refold.prepare.measure import SizeSource
 from refold.values.outcome import DemandKind, Outcome
-from refold.values.rows import Call, SourceRef
+from refold.values.rows import Call, RowRange, SourceRef
 
 
 @frozen
@@ -55,11 +55,13 @@ class RowsAppended:
 
 @frozen
 class CompactionStarted:
-    """A compaction begins; `size` is the request in tokens."""
+    """A compaction begins; `size` is the request in tokens. It folds `rows`, which take `tokens` of it."""
 
     name: ClassVar[str] = "compaction_started"
     demand: DemandKind
     size: int
+    rows: RowRange
+    tokens: int
 
 
 @frozen

@@ -11,11 +11,12 @@ from refold.agent.events import Event
 from refold.prepare.request import Prepared
 from refold.values.errors import RefoldError
 from refold.values.outcome import Applied, Demand
+from refold.values.rows import RowRange
 
 Emit = Callable[[Event], object]
 
 
-def unheard(event: object) -> None:
+def unheard(*event: object) -> None:
     """Nobody listens."""
 
 
@@ -35,10 +36,10 @@ class Hearing:
     stopped: Callable[[], bool] = _never
     _begun: Demand | None = field(default=None, init=False)
 
-    def started(self, demand: Demand) -> None:
+    def started(self, demand: Demand, rows: RowRange, tokens: int) -> None:
         """It has something to fold and begins."""
         self._begun = demand
-        self.emit(events.CompactionStarted(demand.kind, demand.size))
+        self.emit(events.CompactionStarted(demand.kind, demand.size, rows, tokens))
 
     def progress(self, done: int, total: int) -> None:
         """So many of so many passes are done."""

@@ -13,6 +13,7 @@ from refold.agent.memory import Memory
 from refold.agent.model_summarizer import ModelSummarizer
 from refold.prepare.measure import message_tokens
 from refold.prepare.request import Ask, Desk
+from refold.prepare.work import Started
 from refold.providers.bound_thinking import outdated
 from refold.providers.reasoning import reasoning_level
 from refold.sizing.learnt import learnt_percent
@@ -26,7 +27,6 @@ from refold.transcript.database import Database
 from refold.transcript.encoding import legible
 from refold.values.errors import NotFound, Refused
 from refold.values.messages import Message, Request, ToolSpec
-from refold.values.outcome import Demand
 from refold.values.sizes import Model
 from refold.values.tools import ToolTraits
 
@@ -77,7 +77,7 @@ class Ears:
     """Who waits: hears a compaction begin and go on, may stop it, and holds the session meanwhile."""
 
     hold: Callable[[], AbstractContextManager[object]]
-    started: Callable[[Demand], object]
+    started: Started
     progress: Callable[[int, int], None]
     cancelled: Callable[[], bool]
 

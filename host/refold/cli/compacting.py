@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from refold.agent.events import CompactionPass
+from refold.agent.events import CompactionPass, CompactionStarted, Event
 from refold.agent.host import Host
 from refold.agent.session import Session
 from refold.cli.failure import FAILED, failure
@@ -99,6 +102,7 @@ def _planned(session: Session, window: int | None, strategy: str | None) -> dict
         attempted,
         state="planned",
         summarized_rows=len(rows),
+        summarized_tokens=attempted.planned_tokens,
         first_seq=rows.after + 1,
         last_seq=rows.upto,
         kept_rows=last - rows.upto,
@@ -117,7 +121,7 @@ def _compacted(
                 instructions,
                 summarizer=summarizer,
                 reasoning=reasoning,
-                on_event=lambda event: isinstance(event, CompactionPass) and progress(event.done, event.total),
+                on_event=partial(_heard, progress, session.newest_seq()),
             )
     except Busy as error:
         return _document(session.id, chosen, state="blocked", code="busy", reason=str(error), error=_error(error))
@@ -126,6 +130,18 @@ def _compacted(
     if prepared.attempted is None:
         raise CompactionFailed("nothing was tried; nothing was changed")
     return _prepared(session.id, prepared, prepared.attempted)
+
+
+def _heard(progress: Callable[[int, int | None], None], newest: int, event: Event) -> None:
+    """What a person who watches sees before anything is folded, and while it is."""
+    if isinstance(event, CompactionPass):
+        progress(event.done, event.total)
+    elif isinstance(event, CompactionStarted) and sys.stderr.isatty():
+        rows = event.rows
+        note(
+            f"folding rows {rows.after + 1:,}-{rows.upto:,} of {newest:,}, {event.tokens:,} of {event.size:,} tokens"
+            " (estimated here)"
+        )
 
 
 def _prepared(session: str, prepared: Prepared, attempted: Attempted) -> dict[str, Any]:
@@ -148,6 +164,7 @@ def _document(session: str, strategy: str | None, attempted: Attempted | None = 
         "before_tokens": attempted.before.tokens if attempted else None,
         "after_tokens": None,
         "summarized_rows": None,
+        "summarized_tokens": None,
         "first_seq": None,
         "last_seq": None,
         "kept_rows": None,
@@ -214,7 +231,7 @@ def _draw(document: dict[str, Any]) -> None:
             [
                 ("strategy", document["strategy"]),
                 ("tokens now", f"{document['before_tokens']:,} (estimated here)"),
-                ("rows to fold", folded),
+                ("rows to fold", f"{folded}, {document['summarized_tokens']:,} tokens"),
                 ("rows to keep", document["kept_rows"]),
             ]
         )
@@ -232,6 +249,9 @@ def _draw(document: dict[str, Any]) -> None:
     )
     line("The transcript is complete as before: folding changes what a model is shown, never a row.", "dim")
     hint("look", "context", session)
+    hint("read what was folded", "show", session, "--after", rows[0] - 1)
+    if rows[1] > 1:
+        hint("branch from before its end", "fork", session, "--at", rows[1] - 1)
 
 
 def _summarizer(document: dict[str, Any]) -> str | None:

@@ -68,9 +68,9 @@ class Screen:
             case events.CallFinished(text=text, ok=ok):
                 self.status = ""
                 return [Line("result" if ok else "error", _result(text, ok))]
-            case events.CompactionStarted(size=size):
+            case events.CompactionStarted(rows=rows, tokens=tokens):
                 lines = self.close()
-                self.status = f"compacting {size:,} tokens"
+                self.status = f"compacting rows {rows.after + 1}-{rows.upto}, {tokens:,} tokens"
                 return lines
             case events.CompactionPass(done=done, total=total) if total:
                 self.status = f"compacting: pass {min(done + 1, total)} of {total}"

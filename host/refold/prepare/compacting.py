@@ -38,7 +38,9 @@ def attempt(desk: Desk, drawn: Drawn, demand: Demand, *, dry: bool = False) -> A
     try:
         outcome = _outcome(strategy.strategy.compact(work, demand), view.history.range, under_way)
     except Ended as ended:
-        return Attempted(Nothing(str(ended)), drawn.size, under_way.named)
+        rows = under_way.named
+        tokens = None if rows is None else view.history.size(rows)
+        return Attempted(Nothing(str(ended)), drawn.size, rows, tokens)
     except (Exception, SystemExit) as error:
         outcome = _failed(strategy.id, error, under_way, work)
     if isinstance(outcome, Applied):

@@ -18,7 +18,7 @@ from refold.prepare.messages import Sourced
 from refold.prepare.opaque import sendable
 from refold.prepare.reduce import reduced, with_elisions
 from refold.prepare.request import Ask, Check, Desk
-from refold.prepare.window import reserved, resolve_window
+from refold.prepare.window import check_room, reserved, resolve_window
 from refold.registry.answers import checked, checked_all, checked_map
 from refold.registry.composition import Composition
 from refold.registry.contributions import Extension
@@ -95,6 +95,8 @@ def open_view(desk: Desk, ask: Ask, reader: Reader) -> tuple[View, Pinned]:
     tools = tools_of(desk, view, ask)
     schemas = tuple(schema(tool) for tool in tools)
     fixed = _fixed_tokens(pinned.sent.text(), schemas, sizer) + sum(message_tokens(each, sizer) for each in ask.beside)
+    if ask.override is not None:
+        check_room(ask.override, fixed)
     return evolve(view, sizing=evolve(sizing, fixed=fixed), tools=tools), pinned
 
 

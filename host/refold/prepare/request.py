@@ -10,7 +10,7 @@ from attrs import field, frozen
 from refold.prepare.measure import Size
 from refold.prepare.opaque import Outdated, none_outdated
 from refold.prepare.snapshot import Snapshot
-from refold.prepare.work import Summarize
+from refold.prepare.work import Started, Summarize
 from refold.registry.composition import Composition
 from refold.transcript.database import Database
 from refold.values.inputs import Projection
@@ -50,7 +50,7 @@ class Ask:
     elided: Mapping[int, str] = field(factory=dict)
 
 
-def _unheard(demand: Demand) -> None:
+def _unheard(demand: Demand, rows: RowRange, tokens: int) -> None:
     """Nobody waits for a compaction to begin."""
 
 
@@ -72,7 +72,7 @@ class Desk:
     progress: Callable[[int, int], None]
     cancelled: Callable[[], bool]
     rows: MutableMapping[int, Row]
-    started: Callable[[Demand], object] = _unheard
+    started: Started = _unheard
     count: Callable[[Request], int | None] | None = None
     outdated: Outdated = none_outdated
     notices: list[str] = field(factory=list)
@@ -91,11 +91,12 @@ class Check:
 
 @frozen
 class Attempted:
-    """A compaction that was tried. `planned` are the rows that a dry run would fold."""
+    """A compaction that was tried. `planned` are the rows that a dry run would fold, `planned_tokens` their size."""
 
     outcome: Outcome
     before: Size
     planned: RowRange | None = None
+    planned_tokens: int | None = None
 
 
 @frozen

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from refold.values.errors import Refused
 from refold.values.sizes import Window
 
 UNKNOWN = Window(None, "unknown")
 
 RESERVE_PART = 4
 """At most so great a part of a window is kept free for the reply: one fourth."""
+
+LEAST = 128
+"""Tokens that a window holds at least beside the fixed parts: a few words of a summary, and a prompt."""
 
 
 def resolve_window(candidates: Sequence[Window], refused: int | None = None) -> Window:
@@ -35,3 +39,13 @@ def reserved(window: int, wanted: int) -> int:
     (8192, 2048)
     """
     return min(wanted, window // RESERVE_PART)
+
+
+def check_room(window: int, fixed: int) -> None:
+    """Raises Refused for a window (tokens) that somebody asked for and that no request of this session can fit:
+    whatever is folded, the fixed parts stay."""
+    if window < fixed + LEAST:
+        raise Refused(
+            f"a window of {window:,} tokens holds no request of this session: its system prompt, context blocks and"
+            f" tools take {fixed:,}; nothing was changed; give at least {fixed + LEAST:,}"
+        )

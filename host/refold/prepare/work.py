@@ -37,6 +37,10 @@ class Summarize(Protocol):
     ) -> Summary: ...
 
 
+Started = Callable[[Demand, RowRange, int], object]
+"""Hears that a compaction begins: why, the rows that it folds, and their size in tokens."""
+
+
 @frozen(eq=False)
 class Bench:
     """What the host lends to work: the database, summaries, where notices go, and the ears of whoever waits."""
@@ -44,7 +48,7 @@ class Bench:
     database: Database
     summarize: Summarize
     notices: list[str]
-    started: Callable[[Demand], object]
+    started: Started
     progress: Callable[[int, int], None]
     cancelled: Callable[[], bool]
 
@@ -152,7 +156,7 @@ class CompactWork(BoundWork):
             if reason:
                 raise Vetoed(f"{each.id} refused the compaction: {reason}")
         self.attempt.begun = rows
-        self.bench.started(self.attempt.demand)
+        self.bench.started(self.attempt.demand, rows, self.history.size(rows))
 
     def summarize(
         self,

@@ -325,10 +325,14 @@ def test_a_newest_unit_beyond_the_window_is_reported_and_nothing_is_discarded(se
     assert session.context()["compaction"]["status"] == "limited"
 
 
-def test_fixed_parts_beyond_the_window_fail_a_compaction_in_one_line(session: Session, turns: Turns) -> None:
+def test_fixed_parts_beyond_the_window_fail_a_compaction_in_one_line(
+    session: Session, turns: Turns, configure: Callable[..., None]
+) -> None:
+    configure(contextWindowTokens=WINDOW)
     turns(session, 4)
+    session.system = "Read everything twice. " * WINDOW
     with pytest.raises(CompactionFailed, match=r"system prompt, context and tools take .* nothing was changed"):
-        session.compact(200)
+        session.compact()
 
 
 def test_it_never_calls_prior(session: Session, turns: Turns, monkeypatch: pytest.MonkeyPatch) -> None:

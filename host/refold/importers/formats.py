@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from refold.importers import refold_export
-from refold.importers.agents import claude_code, cline, codex, gemini_cli, pi, swe_agent, tau_bench
+from refold.importers.agents import (
+    aider,
+    claude_code,
+    cline,
+    codex,
+    copilot_cli,
+    gemini_cli,
+    kimi_cli,
+    opencode,
+    pi,
+    qwen_code,
+    swe_agent,
+    tau_bench,
+)
 from refold.importers.messages import (
     anthropic_messages,
     gemini_contents,
@@ -21,10 +34,15 @@ from refold.values.tools import Importer
 # What marks itself comes first; the message lists come last, the plainest at the end: they are told by shape alone.
 BUILT_IN: tuple[Importer, ...] = (
     refold_export.IMPORTER,
+    qwen_code.IMPORTER,
     claude_code.IMPORTER,
     codex.IMPORTER,
+    copilot_cli.IMPORTER,
     pi.IMPORTER,
     gemini_cli.IMPORTER,
+    kimi_cli.IMPORTER,
+    opencode.IMPORTER,
+    aider.IMPORTER,
     cline.IMPORTER,
     swe_agent.IMPORTER,
     tau_bench.IMPORTER,

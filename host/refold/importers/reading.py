@@ -26,7 +26,9 @@ SKIPPED_LIMIT = 10_000
 """Skipped lines that are reported one by one; of more than that only the number is told."""
 _IN_MEMORY = 4 * 1024 * 1024
 _TOLD_EVERY = 1024 * 1024
-_COMMON_NAMES = frozenset({"api_conversation_history.json", "events.jsonl", "context.jsonl", ".aider.chat.history.md"})
+_COMMON_NAMES = frozenset(
+    {"api_conversation_history.json", "events.jsonl", "context.jsonl", "wire.jsonl", ".aider.chat.history.md"}
+)
 
 Progress = Callable[[int, int], object]
 """Called with the bytes read so far and the bytes of the file."""

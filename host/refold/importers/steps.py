@@ -6,6 +6,7 @@ gives it out as one step: its replay rows, one assistant row, then whatever came
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -48,6 +49,12 @@ def picture_from_url(url: str) -> Image | None:
     if not (scheme.startswith("data:image/") and scheme.endswith(";base64") and data):
         return None
     return picture(scheme[len("data:") : -len(";base64")].partition(";")[0], data)
+
+
+def ran(command: str, output: str, failed: str = "") -> str:
+    """What a command that the user ran shows: its line, its output in a fence, and how it failed."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", output)), default=0))
+    return f"! {command}\n{fence}\n{output}\n{fence}" + (f"\n{failed}" if failed else "")
 
 
 class Steps:

@@ -142,7 +142,7 @@ class _Reader:
                 yield from steps.user(text, images)
             else:
                 yield "a prompt without content"
-        elif kind == "gemini":
+        elif kind in ("gemini", "qwen"):
             yield from self._answer(message, steps, text, images)
         elif kind in ("info", "error", "warning"):
             yield from steps.event("notice", text)

@@ -6,14 +6,12 @@ of branches become notices. Changes of model or level, labels, names and an exte
 
 from __future__ import annotations
 
-import re
-from array import array
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from attrs import evolve
 
-from refold.importers.branches import MAIN, Tree
+from refold.importers.child_sessions import Branches, Links
 from refold.importers.lines import (
     Unreadable,
     as_arguments,
@@ -27,7 +25,7 @@ from refold.importers.lines import (
     records,
 )
 from refold.importers.outline import beginning
-from refold.importers.steps import Steps, picture, replay
+from refold.importers.steps import Steps, picture, ran, replay
 from refold.values.rows import Call, Image, Replay, Row
 from refold.values.tools import Importer, SessionFacts
 
@@ -44,41 +42,32 @@ def rows(stream: BinaryIO) -> Iterator[Row | SessionFacts | str]:
     survey = _Survey(stream)
     stream.seek(0)
     yield survey.facts
-    reader = _Reader(survey.branches, survey.parents)
+    sessions = Branches(survey.facts.name, survey.links)
     for number, record in enumerate(records(stream)):
         if isinstance(record, Unreadable):
             yield record.reason
         elif not isinstance(record, dict):
             yield "not an entry of a session"
         else:
-            yield from reader.entry(number, record)
-    for steps in reader.sessions.values():
-        yield from steps.close()
+            yield from _entry(sessions, number, record)
+    yield from sessions.close()
 
 
 class _Survey:
-    """The branch and the parent of every entry. An entry without a link that leads anywhere follows the one before."""
+    """The first pass: the session's facts, and which entry follows which."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.facts = SessionFacts("")
-        tree, numbers = Tree(), dict[str, int]()
-        before: int | None = None
-        self.parents = array("q")
+        self.links = Links()
         for record in records(stream):
             entry = as_map(record)
             self._learn(entry)
-            linked = "parentId" in entry and entry.get("type") != "session"
-            link = entry.get("parentId")
-            parent = numbers.get(link, before) if isinstance(link, str) else before
-            if linked and link is None and before is not None:
-                parent = None  # the first prompt, or a new beginning in its place
-            number = tree.add(parent, "follows" if linked else "adheres")
-            self.parents.append(MAIN if parent is None else parent)
-            if isinstance(entry.get("id"), str) and entry.get("type") != "session":
-                numbers[entry["id"]] = number
-            if entry and entry.get("type") != "session":
-                before = number
-        self.branches = tree.branches()
+            if not entry or entry.get("type") == "session":
+                self.links.unlinked()
+            elif "parentId" in entry:
+                self.links.add(entry.get("id"), entry.get("parentId"), "follows")
+            else:
+                self.links.add(entry.get("id"), None, "adheres")
 
     def _learn(self, entry: Mapping[str, Any]) -> None:
         kind, known = entry.get("type"), self.facts
@@ -88,43 +77,18 @@ class _Survey:
             self.facts = evolve(known, title=as_title(entry.get("name")))
 
 
-class _Reader:
-    def __init__(self, branches: array[int], parents: array[int]) -> None:
-        self.sessions: dict[int, Steps] = {}
-        self._branches = branches
-        self._parents = parents
-        self._name = ""
-
-    def entry(self, number: int, entry: Mapping[str, Any]) -> Iterator[Row | SessionFacts | str]:
-        kind = as_text(entry.get("type"))
-        if kind == "session":
-            self._name = self._name or as_name(entry.get("id"))
-        elif kind in ("message", "compaction", "branch_summary", "custom_message"):
-            steps = yield from self._session(number, entry)
-            if kind == "message":
-                yield from _message(steps, as_map(entry.get("message")))
-            elif kind == "custom_message":
-                yield from _injected(steps, entry)
-            else:
-                yield from steps.event("notice", as_text(entry.get("summary")))
-        elif kind not in _NOISE:
-            yield f"unknown entry type {kind[:60]}" if kind else "not an entry of a session"
-
-    def _session(self, number: int, entry: Mapping[str, Any]) -> Generator[Row | SessionFacts, None, Steps]:
-        branch = self._branches[number]
-        known = self.sessions.get(branch)
-        if known is None:
-            if branch == MAIN:
-                known = Steps(self._name)
-            else:
-                known = Steps(f"{self._name}/branch-{as_name(entry.get('id')) or number}")
-                above = self._parents[branch]
-                main = self.sessions.setdefault(MAIN, Steps(self._name))
-                home = self.sessions.get(self._branches[above], main) if above != MAIN else main
-                yield SessionFacts(known.session, parent=home.session, created=as_time(entry.get("timestamp")))
-                yield from home.event("excursion", known.session)
-            self.sessions[branch] = known
-        return known
+def _entry(sessions: Branches, number: int, entry: Mapping[str, Any]) -> Iterator[Row | SessionFacts | str]:
+    kind = as_text(entry.get("type"))
+    if kind in ("message", "compaction", "branch_summary", "custom_message"):
+        steps = yield from sessions.of(number, entry.get("id"), as_time(entry.get("timestamp")))
+        if kind == "message":
+            yield from _message(steps, as_map(entry.get("message")))
+        elif kind == "custom_message":
+            yield from _injected(steps, entry)
+        else:
+            yield from steps.event("notice", as_text(entry.get("summary")))
+    elif kind not in _NOISE:
+        yield f"unknown entry type {kind[:60]}" if kind else "not an entry of a session"
 
 
 def _message(steps: Steps, message: Mapping[str, Any]) -> Iterator[Row | str]:
@@ -179,10 +143,8 @@ def _answer(steps: Steps, message: Mapping[str, Any]) -> Iterator[Row | str]:
 def _shell(steps: Steps, message: Mapping[str, Any]) -> Iterator[Row]:
     """A command that the user ran with `!`: sent, unless the user kept it out of the context."""
     code = message.get("exitCode")
-    failed = f"\n[exit code {code}]" if code not in (None, 0) else ""
-    output = as_text(message.get("output"))
-    fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", output)), default=0))
-    text = f"! {as_text(message.get('command'))}\n{fence}\n{output}\n{fence}{failed}"
+    failed = f"[exit code {code}]" if code not in (None, 0) else ""
+    text = ran(as_text(message.get("command")), as_text(message.get("output")), failed)
     if message.get("excludeFromContext"):
         yield from steps.event("command", text)
     else:

@@ -69,7 +69,7 @@ class _Messages(openai_chat.Reader):
 
     def message(self, message: Any) -> Iterator[Item]:
         fields = as_map(message)
-        role, content = fields.get("role"), fields.get("content")
+        role, content = as_word(fields.get("role")), fields.get("content")
         if role in _MARKS:
             return
         if role == "_system_prompt":

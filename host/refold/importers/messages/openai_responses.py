@@ -24,7 +24,7 @@ def looks(facts: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> bo
     if facts.get("object") == "response":
         return True
     return any(
-        as_word(item.get("type")) in _OWN or (item.get("type") == "message" and item.get("role") in _ROLES)
+        as_word(item.get("type")) in _OWN or (item.get("type") == "message" and as_word(item.get("role")) in _ROLES)
         for item in messages
     )
 

@@ -400,3 +400,67 @@ def test_a_second_refusal_in_a_step_is_the_error(claude: Claude, home: Path) -> 
             session.send("Two?")
         assert raised.value.refusal.kind == "opaque_item"
         assert len(claude.refused) == 2
+
+
+# What outlives a process, and what comes along
+
+
+def test_thinking_outlives_a_restart_and_comes_along_in_a_fork_and_an_export(
+    claude: Claude, home: Path, tmp_path: Path
+) -> None:
+    choose(home, "rolling")
+    with Host(home) as host:
+        session = opened(host, lines=20)
+        session.system = "Be brief."
+        session.send("One?")
+        session.send("Two?")
+        exported = tmp_path / "s.jsonl"
+        exported.write_bytes(b"".join(session.export()))
+    with Host(home) as host:
+        session = opened(host, "s", lines=20)
+        branch = opened(host, session.fork(session.newest_seq()).session, lines=20)
+        host.import_file(exported, session="again")
+        again = opened(host, "again", lines=20)
+        again.system = "Be brief."
+        last = claude.answered[-1]
+        for each in (session, branch, again):
+            each.send("Three?")
+            first = claude.answered[-3]
+            assert extends(last, first)
+            assert len(signatures(first)) == len(signatures(last)) + 1
+    assert claude.refused == []
+
+
+def test_a_compaction_that_the_model_asks_for_inside_a_turn_is_no_reason_for_a_refusal(
+    claude: Claude, home: Path
+) -> None:
+    choose(home, "rolling")
+    with Host(home) as host:
+        session = opened(host, lines=20)
+        for n in range(5):
+            session.send(f"Question {n}?")
+        script = iter([Reply("", (("toolu_c", "compact_context", {}),)), Reply("Done."), Reply("Yes.")])
+        claude.plays(lambda body: next(script))
+        assert session.send("Compact, please").text == "Done."
+        session.send("Done?")
+        assert session.record.compactions == 1
+    assert claude.refused == []
+    assert [len(signatures(body)) for body in claude.answered[-2:]] == [0, 1]
+
+
+def test_compact_context_may_come_and_go(claude: Claude, home: Path) -> None:
+    choose(home, "rolling")
+    settings = json.loads((home / "extensions.json").read_text())
+    with Host(home) as host:
+        session = opened(host, lines=20)
+        session.send("One?")
+        kept = signatures(claude.answered[-1])
+        (home / "extensions.json").write_text(json.dumps({**settings, "compaction": {"enable": False}}))
+        host.reload()
+        session.send("Two?")
+        assert not set(kept) & set(signatures(claude.answered[-1]))
+        (home / "extensions.json").write_text(json.dumps(settings))
+        host.reload()
+        session.send("Three?")
+        assert signatures(claude.answered[-1])[: len(kept)] == kept
+    assert claude.refused == []

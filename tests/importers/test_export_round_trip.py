@@ -40,7 +40,7 @@ ROWS = st.one_of(
     st.builds(made, st.just("assistant"), text=TEXTS, calls=st.lists(CALLS, max_size=2).map(tuple)),
     st.builds(made, st.just("result"), text=TEXTS, call_id=TEXTS, ok=st.booleans(), images=st.tuples(IMAGES)),
     st.builds(made, st.just("event"), event=st.sampled_from(["notice", "spawned", "joined", "command"]), text=TEXTS),
-    st.builds(made, st.just("replay"), replay=st.builds(Replay, TEXTS, TEXTS)),
+    st.builds(made, st.just("replay"), replay=st.builds(Replay, TEXTS, TEXTS, TEXTS)),
 )
 
 

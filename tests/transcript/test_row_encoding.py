@@ -36,7 +36,7 @@ rows = st.builds(
     st.lists(
         st.builds(Image, st.text(), st.text(), st.integers(0, 9), st.integers(0, 9), st.none() | st.text()), max_size=2
     ).map(tuple),
-    st.none() | st.builds(Replay, st.text(max_size=5), st.text(max_size=9)),
+    st.none() | st.builds(Replay, st.text(max_size=5), st.text(max_size=9), st.text(max_size=5)),
 )
 
 

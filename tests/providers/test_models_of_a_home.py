@@ -262,7 +262,7 @@ def test_what_cannot_be_resolved_says_why(tmp_path: Path) -> None:
         models.resolve()
     _write(tmp_path, {"providers": {"local": LOCAL, "broken": {"protocol": "x"}}})
     for id in ("local", "local/", "nowhere/x", "broken/x"):
-        with pytest.raises(NotFound, match=r"are local; it has a fault: \$\.providers"):
+        with pytest.raises(NotFound, match=r"are local; nothing was sent; it has a fault: \$\.providers"):
             models.resolve(id)
 
 

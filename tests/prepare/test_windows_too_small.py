@@ -132,7 +132,7 @@ def test_a_window_below_what_the_fixed_parts_need_is_refused_and_told_what_would
 ) -> None:
     session = host.new()
     talk(session, 20)
-    with pytest.raises(Refused, match=r"take 0; nothing was changed; give at least 128"):
+    with pytest.raises(Refused, match=r"take 0; nothing was changed; give at least 64"):
         ask(session, 10)
     session.system = "You are careful. " * 400
     with pytest.raises(Refused, match="its system prompt, context blocks and tools take ") as caught:
@@ -140,5 +140,5 @@ def test_a_window_below_what_the_fixed_parts_need_is_refused_and_told_what_would
     assert session.stored_folds() == []
     assert session.context()["state"] == "pending"
     least = int(str(caught.value).rpartition(" ")[2].replace(",", ""))
-    assert least > 1_128
+    assert least > 1_064
     ask(session, least)

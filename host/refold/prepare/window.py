@@ -12,7 +12,7 @@ UNKNOWN = Window(None, "unknown")
 RESERVE_PART = 4
 """At most so great a part of a window is kept free for the reply: one fourth."""
 
-LEAST = 128
+LEAST = 64
 """Tokens that a window holds at least beside the fixed parts: a few words of a summary, and a prompt."""
 
 

@@ -11,6 +11,7 @@ from refold.prepare.draw import open_view
 from refold.prepare.overflow import Figures
 from refold.prepare.request import Prepared
 from refold.prepare.road import recover
+from refold.prepare.window import LEAST
 from refold.values.inputs import Projection
 from refold.values.rows import Row, RowRange
 from refold.values.sizes import Window
@@ -39,6 +40,16 @@ def look(session: Session, window: int | None) -> Seen:
         rows = tuple(view.history.rows())
         sizes = tuple(view.history.size(RowRange(session.id, row.ref.seq - 1, row.ref.seq)) for row in rows)
         return Seen(first, first == second, rows, sizes, view.window)
+
+
+def roomy(session: Session, window: int | None) -> int | None:
+    """The window, or the smallest that the host takes where it is smaller: fixed parts of any size may be installed."""
+    if window is None:
+        return None
+    desk, ask = session._standing()
+    with session.host.database.read() as reader:
+        view, _ = open_view(desk, ask, reader)
+    return max(window, view.sizing.fixed + LEAST)
 
 
 def refuse(session: Session, window: int | None, limit: int) -> Prepared:

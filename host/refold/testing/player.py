@@ -20,7 +20,7 @@ from refold.testing.case import Case, put_settings
 from refold.testing.contents import ROUTINE, Contents, differing
 from refold.testing.crash import copied, found_after
 from refold.testing.elsewhere import digests, digests_elsewhere, ready
-from refold.testing.looking import Seen, look, refuse, store_names
+from refold.testing.looking import Seen, look, refuse, roomy, store_names
 from refold.testing.rules import Rule
 from refold.testing.steps import (
     Branch,
@@ -84,13 +84,13 @@ class Player(Watch):
     def _step(self, step: Step) -> None:
         match step:
             case Prepare(window, moods):
-                self._prepare(window, moods)
+                self._prepare(roomy(self._thread.session, window), moods)
             case Compact(window, moods):
-                self._compact(window, moods)
+                self._compact(roomy(self._thread.session, window), moods)
             case Overflow(window, limit, moods):
-                self._overflow(window, limit, moods)
+                self._overflow(roomy(self._thread.session, window), limit, moods)
             case Reopen(window):
-                self._reopen(window)
+                self._reopen(roomy(self._thread.session, window))
             case Branch(back, go_on):
                 self._branch(back, go_on)
             case Return(number):

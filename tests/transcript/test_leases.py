@@ -10,7 +10,7 @@ import pytest
 from refold import Busy, NotFound
 from refold.transcript import leases, processes
 from refold.transcript.deletion import delete
-from refold.transcript.leases import held, lease
+from refold.transcript.leases import break_lease, held, holders, lease
 
 HOLD = """
 import sys, time
@@ -45,7 +45,7 @@ def test_a_session_has_one_holder_and_who_asks_is_told_who(session):
             take(session, "compact")
         assert "\n" not in str(caught.value)
     with lease(session, "s", "compact"), session.read() as reader:
-        assert "compact" in (held(reader, "s") or "")
+        assert held(reader, "s").what == "compact"
     with session.read() as reader:
         assert held(reader, "s") is None
 
@@ -106,7 +106,7 @@ def test_a_lease_of_nobody_is_taken_over_and_its_old_holder_hears_of_it(session,
                 old.renew()
             old.release()
             with session.read() as reader:
-                assert "compact" in (held(reader, "s") or "")
+                assert held(reader, "s").what == "compact"
 
 
 def test_a_holder_on_another_machine_is_believed_until_its_lease_is_up(session):
@@ -139,3 +139,47 @@ def test_a_process_is_told_from_the_next_one_with_its_pid():
 def test_an_unknown_session_has_no_lease(session):
     with pytest.raises(NotFound), lease(session, "nobody", "send"):
         pass
+
+
+@pytest.mark.parametrize(
+    ("sql", "hint"),
+    [
+        ("host='elsewhere', pid=1, born='x'", True),
+        ("expires=expires+1e9", True),
+        ("pid=pid", False),
+    ],
+    ids=["on another machine", "of a clock that jumped", "of a process that is seen to live"],
+)
+def test_a_lease_can_be_broken_by_a_person_and_its_holder_stops_at_the_next_step(session, sql, hint):
+    with lease(session, "s", "send") as old:
+        change(session, sql)
+        with pytest.raises(Busy) as caught:
+            take(session, "compact")
+        assert ("or take it over with 'refold unlock s'" in str(caught.value)) is hint
+        broken = break_lease(session, "s")
+        assert broken is not None
+        assert (broken.what, broken.here) == ("send", "elsewhere" not in sql)
+        take(session, "compact")
+        with pytest.raises(Busy, match="taken over"):
+            old.renew()
+    assert break_lease(session, "s") is None
+
+
+def test_the_holders_of_a_home_are_told_without_those_that_are_gone(session, fill):
+    fill("t")
+    with lease(session, "s", "send"), lease(session, "t", "compact"):
+        with session.read() as reader:
+            assert {name: each.what for name, each in holders(reader).items()} == {"s": "send", "t": "compact"}
+        change(session, "pid=?", 2**22 + 1)
+        with session.read() as reader:
+            assert holders(reader) == {}
+
+
+def test_a_lease_of_this_process_that_a_ctrl_c_left_behind_is_nobodys(session, monkeypatch):
+    monkeypatch.setattr(leases.Lease, "release", lambda self: None)
+    with lease(session, "s", "send"):
+        pass
+    with session.read() as reader:
+        assert reader.one("SELECT count(*) FROM refold_lease") == (1,)
+        assert held(reader, "s") is None
+    take(session, "compact")

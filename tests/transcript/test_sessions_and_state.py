@@ -130,3 +130,10 @@ def test_requests_are_measured_by_what_they_held(database, fill):
         assert asked[0].usage == {"input_tokens": 90, "cached_tokens": 10}
         assert requests.asked(writer, "s", first)[0].kind == "summary"
         assert requests.newest(writer, "nobody") is None
+
+
+def test_a_made_up_id_that_is_taken_is_made_up_again(database, monkeypatch):
+    words = iter(["aa", "aa", "aa", "bb"])
+    monkeypatch.setattr(sessions, "_made_up", lambda: next(words))
+    with database.write() as writer:
+        assert [sessions.create(writer).id for _ in range(2)] == ["aa", "bb"]

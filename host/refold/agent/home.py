@@ -9,6 +9,6 @@ import platformdirs
 
 
 def home_path(given: Path | str | None = None) -> Path:
-    """The given folder, else `REFOLD_HOME`, else the platform's data folder for refold."""
+    """The given folder, else `REFOLD_HOME`, else the platform's data folder for refold; absolute from here on."""
     chosen = given or os.environ.get("REFOLD_HOME") or platformdirs.user_data_dir("refold", appauthor=False)
-    return Path(chosen).expanduser()
+    return Path(chosen).expanduser().absolute()

@@ -22,6 +22,7 @@ from refold.registry.selection import Problem
 from refold.transcript import sessions, state
 from refold.transcript.database import Database
 from refold.transcript.deletion import finish_deletions
+from refold.transcript.leases import Holder, break_lease, holders
 from refold.transcript.migrations import migrate
 from refold.transcript.ownership import claim_stores, forget
 from refold.transcript.sessions import Branch
@@ -108,6 +109,22 @@ class Host:
         """Every session with its totals, oldest first."""
         with self.database.read() as reader:
             return sessions.listing(reader)
+
+    def holders(self) -> dict[str, Holder]:
+        """Who holds a session now, by the session's id: it is sent to, compacted or deleted."""
+        with self.database.read() as reader:
+            return holders(reader)
+
+    def unlock(self, session: str) -> Holder | None:
+        """Takes a session from whoever holds it, and returns who did; None: nobody. Raises NotFound.
+
+        For a holder that cannot give it back: in a container that is gone, or with a clock that jumped. One that does
+        live stops at its next step; what it committed is kept.
+        """
+        if session not in self.holders():  # it may hide behind a deletion that goes on elsewhere
+            with self.database.read() as reader:
+                sessions.find(reader, session)
+        return break_lease(self.database, session)
 
     def tree(self, session: str | None = None) -> list[Branch]:
         """All sessions as trees, or the one tree that begins with a session. Raises NotFound."""

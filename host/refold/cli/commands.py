@@ -24,6 +24,7 @@ HOST: dict[str, tuple[str, str]] = {
     "export": ("rows", "Write a session as JSON lines."),
     "fork": ("sessions", "Make a session that goes on from an earlier row."),
     "delete": ("sessions", "Delete a session with everything made from it."),
+    "unlock": ("unlock", "Take a session from a process that cannot give it back."),
     "send": ("send", "Send a prompt to the session's model and print the answer."),
     "resume": ("send", "Go on with a turn that failed or was stopped."),
     "chat": ("chat", "Talk with the session's model in a console."),

@@ -11,7 +11,7 @@ HOST_SECTIONS = frozenset({"enabled", "compaction"})
 HOST_COMMANDS = frozenset({
     "import", "new", "sessions", "show", "search", "tree", "fork", "delete", "compact", "prepare",
     "context", "extensions", "models", "send", "resume", "export", "chat", "tail", "demo",
-    "new-strategy", "new-extension",
+    "new-strategy", "new-extension", "unlock", "vacuum",
 })
 # fmt: on
 """First words of the host's own commands."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +20,7 @@ import apsw
 
 from refold.transcript import schema
 from refold.transcript.guard import Guard, one_statement, store_name
+from refold.transcript.mutex import Hold, Mutex
 from refold.values.errors import Busy, RefoldError, Refused
 
 PATIENCE = 10.0
@@ -169,12 +170,12 @@ class Database:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._pool_lock, self._idle, self._closed = threading.Lock(), list[Reader](), False
-        self._writing, self._holder = threading.Lock(), 0
+        self.path = path.absolute()  # a process may go to another folder, its sessions do not
+        self._idle, self._closed = deque[Reader](), False
+        self._writing = Mutex()
         with self._spoken():
-            _make(path)
-            self._connection, self._guard = _connect(path)
+            _make(self.path)
+            self._connection, self._guard = _connect(self.path)
             try:
                 self._establish()
             except BaseException:
@@ -183,13 +184,15 @@ class Database:
 
     def close(self) -> None:
         """Closes every idle connection; one in use is closed when it is given back."""
-        with self._pool_lock:
-            self._closed, idle = True, self._idle
-            self._idle = []
-        for reader in idle:
-            reader._connection.close()
-        with self._writing:
+        self._closed = True
+        self._close_idle()
+        mine = Hold.of_caller()
+        try:
+            if not self.writing:
+                self._writing.take(mine, PATIENCE)
             self._connection.close()
+        finally:
+            self._writing.give(mine)
 
     def __enter__(self) -> Self:
         return self
@@ -203,36 +206,52 @@ class Database:
     def read(self) -> Iterator[Reader]:
         """A snapshot of everything committed by now. It costs no lock, and nobody waits for it."""
         with self._spoken():
-            reader = self._take()
+            reader = None
             try:
+                reader = self._take()
                 reader.begin()
                 yield reader
             finally:
-                self._give_back(reader)
+                if reader is not None:
+                    self._give_back(reader)
 
     @contextmanager
     def write(self) -> Iterator[Writer]:
         """One immediate transaction: committed at the end, undone by a raise. Raises Busy after PATIENCE seconds."""
         if self.writing:
             raise RuntimeError("a transaction is already open in this thread")
-        if not self._writing.acquire(timeout=PATIENCE):
-            raise _busy(self.path)
+        mine, writer = Hold.of_caller(), Writer(self._connection, self._guard)
         try:
-            self._holder = threading.get_ident()
-            with self._spoken(), _transaction(self._connection, self._guard) as writer:
-                yield writer
+            try:
+                if not self._writing.take(mine, PATIENCE):
+                    raise _busy(self.path)
+                with self._spoken():
+                    _clear(self._connection, self._guard)
+                    self._connection.execute("BEGIN IMMEDIATE")
+                    yield writer
+                    writer.execute("COMMIT")
+            finally:
+                self._end(mine, writer)
         finally:
-            self._holder = 0
-            self._writing.release()
+            self._end(mine, writer)  # again: a Ctrl-C may come in the middle of the first time
+
+    def _end(self, mine: Hold, writer: Writer) -> None:
+        """Undoes what was not committed, and lets the next one write; it may be done any number of times."""
+        writer.close()
+        if self._writing.holder is mine:
+            try:
+                _clear(self._connection, self._guard)
+            finally:
+                self._writing.give(mine)
 
     def _establish(self) -> None:
         """Another program's file, or a newer refold's, is told before anything in it is touched."""
         looking = Reader(self._connection, self._guard)
-        looking.begin()
         try:
+            looking.begin()
             version = schema.version(looking)
         finally:
-            self._connection.execute("ROLLBACK")
+            _clear(self._connection, self._guard)
         _write_ahead(self._connection)
         if version < len(schema.MIGRATIONS):
             with self.write() as writer:
@@ -241,28 +260,39 @@ class Database:
     @property
     def writing(self) -> bool:
         """Whether this thread has a transaction open."""
-        return self._holder == threading.get_ident()
+        holder = self._writing.holder
+        if holder is None or not holder.mine:
+            return False
+        if holder.left:
+            self._writing.give(holder)
+            return False
+        return True
 
     def _take(self) -> Reader:
-        with self._pool_lock:
-            if self._closed:
-                raise RefoldError(f"{self.path} was closed; nothing was read; open it again")
-            if self._idle:
-                reader = self._idle.pop()
-                reader.decoded = 0
-                return reader
-        reader = Reader(*_connect(self.path))
-        reader._connection.execute("PRAGMA query_only=ON")
+        if self._closed:
+            raise RefoldError(f"{self.path} was closed; nothing was read; open it again")
+        try:
+            reader = self._idle.pop()
+        except IndexError:
+            reader = Reader(*_connect(self.path))
+            reader._connection.execute("PRAGMA query_only=ON")
+        _clear(reader._connection, reader._guard)
+        reader.decoded = 0
         return reader
 
     def _give_back(self, reader: Reader) -> None:
-        if reader._connection.in_transaction:
-            reader._connection.execute("ROLLBACK")
-        with self._pool_lock:
-            if not self._closed and len(self._idle) < IDLE_READERS:
-                self._idle.append(reader)
-                return
-        reader._connection.close()
+        _clear(reader._connection, reader._guard)
+        if len(self._idle) < IDLE_READERS:
+            self._idle.append(reader)
+        else:
+            reader._connection.close()
+        if self._closed:
+            self._close_idle()
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            with contextlib.suppress(IndexError):  # another thread took the last one
+                self._idle.pop()._connection.close()
 
     @contextmanager
     def _spoken(self) -> Iterator[None]:
@@ -298,19 +328,11 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-@contextmanager
-def _transaction(connection: apsw.Connection, guard: Guard) -> Iterator[Writer]:
-    connection.execute("BEGIN IMMEDIATE")
-    writer = Writer(connection, guard)
-    try:
-        yield writer
-        writer.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:  # a full disk has already undone it
-            connection.execute("ROLLBACK")
-        raise
-    finally:
-        writer.close()
+def _clear(connection: apsw.Connection, guard: Guard) -> None:
+    """Makes the connection as good as new: what somebody who was interrupted left open on it is undone."""
+    guard.release()
+    if connection.in_transaction:  # a full disk has already undone it
+        connection.execute("ROLLBACK")
 
 
 def _busy(path: Path) -> Busy:

@@ -32,12 +32,17 @@ def delete(database: Database, session: str) -> int:
     goes on. Raises NotFound, Busy when somebody holds the session.
     """
     with lease(database, session, "delete"):
-        with database.write() as writer:
-            key = sessions.find(writer, session).key
-            rows = newest_seq(writer, key)
-            writer.execute("UPDATE sessions SET hidden=1 WHERE key=?", key)
+        key, rows = _hide(database, session)
         _remove(database, key, session)
     return rows
+
+
+def _hide(database: Database, session: str) -> tuple[int, int]:
+    """The session's key, and how many rows it has."""
+    with database.write() as writer:
+        key = sessions.find(writer, session).key
+        writer.execute("UPDATE sessions SET hidden=1 WHERE key=?", key)
+        return key, newest_seq(writer, key)
 
 
 def finish_deletions(database: Database) -> list[str]:

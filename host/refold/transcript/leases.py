@@ -1,4 +1,9 @@
-"""A session has one holder at a time. Who dies, loses it: the next one looks whether the holder still lives."""
+"""A session has one holder at a time: a turn, a compaction, a deletion.
+
+A lease whose process has exited, or that was not renewed for LIFETIME, is taken over. Whether a process lives can be
+seen on its own machine alone, and a clock that jumped makes a lease last as long as it jumped: `break_lease` is for a
+person who knows better.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from attrs import frozen
+
 from refold.transcript.database import Database, Reader
 from refold.transcript.processes import birth, host_name
 from refold.transcript.sessions import find, now
@@ -16,6 +23,26 @@ from refold.values.errors import Busy
 
 LIFETIME = 900.0
 """Seconds after which a lease that nobody renewed is up, however alive its holder is."""
+
+
+_LIVE: set[str] = set()
+"""Tokens of the leases that this process holds. One of its own that is not among them was left by a Ctrl-C."""
+
+
+@frozen
+class Holder:
+    """Who holds a session. `what` is a word for people; `since` is UTC in ISO 8601, `expires` seconds since 1970;
+    `here`: on this machine."""
+
+    process: int
+    host: str
+    what: str
+    since: str
+    expires: float
+    here: bool
+
+    def __str__(self) -> str:
+        return f"process {self.process}{'' if self.here else f' on {self.host}'} ({self.what}, since {self.since})"
 
 
 class Lease:
@@ -50,7 +77,53 @@ def lease(database: Database, session: str, what: str) -> Iterator[Lease]:
     A lease whose holder is gone, or that is up, is taken over. Raises Busy, naming the holder, when another process
     or another thread of this one has the session; NotFound for an unknown session.
     """
-    token, pid = secrets.token_hex(8), os.getpid()
+    token, taken = secrets.token_hex(8), False
+    try:
+        try:
+            _LIVE.add(token)
+            _take(database, session, token, what)
+            taken = True
+            yield Lease(database, session, token)
+        finally:
+            _LIVE.discard(token)  # should a Ctrl-C keep the rest from happening, the lease is nobody's all the same
+    finally:
+        _LIVE.discard(token)
+        if taken:
+            with contextlib.suppress(Busy):  # it dies with this process, or is up in time
+                Lease(database, session, token).release()
+
+
+def held(reader: Reader, session: str) -> Holder | None:
+    """Who holds the session; None: nobody that lives."""
+    found = reader.one("SELECT pid, host, what, since, expires, born, token FROM refold_lease WHERE session=?", session)
+    if found is None:
+        return None
+    pid, host, what, since, expires, born, token = found
+    here = host == host_name()
+    if expires < time.time() or (here and not _lives(pid, born, token)):
+        return None
+    return Holder(pid, host, what, since, expires, here)
+
+
+def holders(reader: Reader) -> dict[str, Holder]:
+    """Who holds what, by session; those whose deletion was begun are listed, too."""
+    found = reader.all("SELECT session FROM refold_lease ORDER BY session")
+    return {session: holder for (session,) in found if (holder := held(reader, session))}
+
+
+def break_lease(database: Database, session: str) -> Holder | None:
+    """Takes the session from whoever holds it, and returns who did; None: nobody.
+
+    The holder hears of it when it renews its lease next, and then stops; what it committed is kept.
+    """
+    with database.write() as writer:
+        holder = held(writer, session)
+        writer.execute("DELETE FROM refold_lease WHERE session=?", session)
+    return holder
+
+
+def _take(database: Database, session: str, token: str, what: str) -> None:
+    pid = os.getpid()
     with database.write() as writer:
         find(writer, session)
         _refuse_if_held(writer, session)
@@ -66,32 +139,20 @@ def lease(database: Database, session: str, what: str) -> Iterator[Lease]:
             now(),
             time.time() + LIFETIME,
         )
-    held = Lease(database, session, token)
-    try:
-        yield held
-    finally:
-        with contextlib.suppress(Busy):  # it dies with this process, or is up in time
-            held.release()
-
-
-def held(reader: Reader, session: str) -> str | None:
-    """Who holds the session, in words for people; None: nobody that lives."""
-    found = reader.one("SELECT what, host, pid, born, since, expires FROM refold_lease WHERE session=?", session)
-    if found is None:
-        return None
-    what, host, pid, born, since, expires = found
-    if expires < time.time() or (host == host_name() and not _lives(pid, born)):
-        return None
-    place = "" if host == host_name() else f" on {host}"
-    return f"process {pid}{place} ({what}, since {since})"
 
 
 def _refuse_if_held(reader: Reader, session: str) -> None:
     holder = held(reader, session)
-    if holder:
-        raise Busy(f"session {session} is held by {holder}; nothing was changed; try again when it has ended")
+    if holder is None:
+        return
+    advice = "try again when it has ended"
+    if not holder.here or holder.expires > time.time() + LIFETIME:  # whether it has cannot be seen from here
+        advice += f", or take it over with 'refold unlock {session}'"
+    raise Busy(f"session {session} is held by {holder}; nothing was changed; {advice}")
 
 
-def _lives(pid: int, born: str) -> bool:
+def _lives(pid: int, born: str, token: str) -> bool:
+    if pid == os.getpid() and token not in _LIVE:
+        return False
     present = birth(pid)
     return present is not None and (not present or not born or present == born)

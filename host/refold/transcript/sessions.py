@@ -89,8 +89,10 @@ def insert(
     created: str | None = None,
 ) -> Session:
     """The one place that makes a row of `sessions`; a session without `family` begins its own."""
-    name = _checked(id) if id is not None else f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
-    if writer.one("SELECT 1 FROM sessions WHERE id=?", name):
+    name = _checked(id) if id is not None else _made_up()
+    while id is None and _exists(writer, name):  # an import makes hundreds within a second
+        name = _made_up()
+    if _exists(writer, name):
         raise Refused(f"session {name} exists already; nothing was made; choose another id")
     key = writer.execute(
         "INSERT INTO sessions(id, title, model, created, parent, forked_at, family) VALUES(?, ?, ?, ?, ?, ?, ?)",
@@ -171,6 +173,14 @@ def count_compaction(writer: Writer, id: str) -> int:
 
 def _change(writer: Writer, id: str, column: str, value: Any) -> None:
     writer.execute(f"UPDATE sessions SET {column}=? WHERE key=?", value, find(writer, id).key)
+
+
+def _exists(reader: Reader, id: str) -> bool:
+    return reader.one("SELECT 1 FROM sessions WHERE id=?", id) is not None
+
+
+def _made_up() -> str:
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
 
 
 def _checked(id: str) -> str:

@@ -156,11 +156,12 @@ def test_the_trigger_is_inclusive(session: Session, turns: Turns, configure: Cal
 
 
 def test_a_head_that_fills_the_window_is_said_and_nothing_is_asked(
-    session: Session, turns: Turns, summarizer: ScriptedSummarizer
+    session: Session, turns: Turns, summarizer: ScriptedSummarizer, configure: Callable[..., None]
 ) -> None:
+    configure(contextWindowTokens=1_000)
     session.system = "rules " * 4_000
     turns(session, 1, 4)
-    prepared = session.prepare(1_000)
+    prepared = session.prepare()
     assert prepared.projection.observation.status == "limited"
     assert "system prompt, context and tools take" in prepared.notices[0]
     assert summarizer.prompts == []

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from attrs import define, evolve, frozen
+from attrs import define, evolve, field, frozen
 
 from refold.prepare.listen import listen
 from refold.prepare.measure import RequestSizing
 from refold.prepare.prior import compose
+from refold.prepare.user_lines import UserLines
 from refold.registry.answers import checked_all
 from refold.registry.composition import Composition
 from refold.registry.contributions import Extension
@@ -19,7 +20,7 @@ from refold.transcript.database import Reader
 from refold.transcript.history import StoredHistory
 from refold.values.contexts import Delegate, Fold, History, Prior
 from refold.values.errors import Refused
-from refold.values.inputs import Projection
+from refold.values.inputs import Projection, Section
 from refold.values.messages import ToolSpec
 from refold.values.outcome import Demand, Outcome
 from refold.values.rows import RowRange, SourceRef
@@ -51,6 +52,11 @@ class View:
     booked: str
     notices: list[str]
     tools: tuple[ToolSpec, ...] = ()
+    user_lines: UserLines = field(kw_only=True)
+
+    def complete(self, sections: Sequence[Section]) -> tuple[Section, ...]:
+        """What a strategy projected, with what users said in the rows that it does not show."""
+        return self.user_lines.complete(sections)
 
     def folds(self, history: History, but: str | None = None) -> Prior:
         """The stored folds of every enabled fold plugin, those owned by `but` left out, and the rest."""
@@ -61,6 +67,25 @@ class View:
         """One that fails lists none: it is told here, and the strategy that asks goes on."""
         call = partial(listed_folds, BoundContext(self, extension), history, but)
         return listen(self.notices, extension.id, "folds", call) or ()
+
+
+@frozen(eq=False)
+class CompleteSizing:
+    """`Sizing` as strategies use it: a request is measured with what the host adds to its sections."""
+
+    view: View
+
+    def text(self, text: str) -> int:
+        return self.view.sizing.text(text)
+
+    def image(self, width: int, height: int) -> int:
+        return self.view.sizing.image(width, height)
+
+    def request(self, sections: Sequence[Section]) -> int:
+        return self.view.sizing.request(self.view.complete(sections))
+
+    def user_lines(self, sections: Sequence[Section]) -> int:
+        return self.request(sections) - self.view.sizing.request(sections)
 
 
 @define(eq=False)
@@ -96,7 +121,13 @@ class BoundContext:
 
     @property
     def sizing(self) -> Sizing:
-        return self.view.sizing
+        return CompleteSizing(self.view)
+
+    def user_lines(self, upto: int | None = None) -> int:
+        if upto is None:
+            prompt = self.view.history.prompt()
+            upto = prompt.seq - 1 if prompt else self.view.history.range.upto
+        return self.view.sizing.sizer.scale(self.view.user_lines.most(upto))
 
     def settings(self, cls: type[T]) -> T:
         found = self.view.composition.settings(self.extension.id)

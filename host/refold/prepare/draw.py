@@ -18,6 +18,7 @@ from refold.prepare.messages import Sourced
 from refold.prepare.opaque import sendable
 from refold.prepare.reduce import reduced, with_elisions
 from refold.prepare.request import Ask, Check, Desk
+from refold.prepare.user_lines import Stored, UserLines, room
 from refold.prepare.window import check_room, reserved, resolve_window
 from refold.registry.answers import checked, checked_all, checked_map
 from refold.registry.composition import Composition
@@ -87,6 +88,7 @@ def open_view(desk: Desk, ask: Ask, reader: Reader) -> tuple[View, Pinned]:
         traits=dict(ask.traits),
         booked=ask.booked or ask.model.id,
         notices=desk.notices,
+        user_lines=UserLines(history, room(window.tokens, desk.composition.compaction), ()),
     )
     blocks = [block for each in desk.composition.extensions for block in _blocks(desk, view, each)]
     stored = load(state.head(reader, session.id))
@@ -97,7 +99,9 @@ def open_view(desk: Desk, ask: Ask, reader: Reader) -> tuple[View, Pinned]:
     fixed = _fixed_tokens(pinned.sent.text(), schemas, sizer) + sum(message_tokens(each, sizer) for each in ask.beside)
     if ask.override is not None:
         check_room(ask.override, fixed)
-    return evolve(view, sizing=evolve(sizing, fixed=fixed), tools=tools), pinned
+    saved = Stored.load(state.user_lines(reader, session.id))
+    lines = evolve(view.user_lines, tools=tools, stored=saved)
+    return evolve(view, sizing=evolve(sizing, fixed=fixed), tools=tools, user_lines=lines), pinned
 
 
 def tools_of(desk: Desk, view: View, ask: Ask) -> tuple[ToolSpec, ...]:
@@ -125,7 +129,7 @@ def check(desk: Desk, ask: Ask, reader: Reader) -> Check:
     """Whether compaction is due. It costs what the strategy looks up, whatever the session's length."""
     view, _ = open_view(desk, ask, reader)
     projection = _project(view)
-    held = _size(view, view.sizing.request(projection.sections))
+    held = _size(view, view.sizing.request(view.complete(projection.sections)))
     return judge(desk.composition, projection, held, view.window, ask.reserve)
 
 
@@ -158,9 +162,10 @@ def draw(desk: Desk, ask: Ask, reader: Reader) -> Drawn:
     bound = _project(view)
     if view.composition.strategy is not None:
         checks.check(view.composition.strategy.id, bound, _facts(view), view.model)
-    before = view.sizing.request(bound.sections)
+    before = view.sizing.request(view.complete(bound.sections))
     elided = _reduce(desk, ask, view, bound, before)
     projection = with_elisions(bound, elided)
+    projection = evolve(projection, sections=view.complete(projection.sections))
     request = Request(view.model, pinned.sent.text(), view.tools, ())
     assembled = assemble(view.history, projection.sections, view.model, pinned.notes)
     messages = sendable(assembled, request, pinned, desk.outdated)

@@ -175,6 +175,9 @@ def _finish(
         sessions.find(writer, view.session)  # it may be gone since it was read
         state.set_snapshot(writer, view.session, snapshot.dump(taken))
         state.set_head(writer, view.session, head.dump(drawn.pinned))
+        lines = view.user_lines.state(drawn.projection.sections)
+        if lines is not None and lines != view.user_lines.stored:
+            state.set_user_lines(writer, view.session, lines.dump())
     return Prepared(
         session=view.session,
         strategy=taken.strategy,

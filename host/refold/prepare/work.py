@@ -10,8 +10,10 @@ from attrs import define, field, frozen
 
 from refold.prepare.context import BoundContext, View
 from refold.prepare.listen import listen, one_line
+from refold.prepare.user_lines import Stored
 from refold.registry.answers import checked
 from refold.registry.contributions import Extension
+from refold.summarize.user_lines import Choice, Line
 from refold.transcript import compactions, sessions, state
 from refold.transcript.database import Database
 from refold.transcript.database import Writer as DatabaseWriter
@@ -31,6 +33,9 @@ class Summarize(Protocol):
         *,
         previous: str,
         context: str,
+        said: str,
+        lines: Sequence[Line],
+        chosen: Callable[[Choice], object],
         instructions: str,
         limit: int | None,
         elided: Mapping[SourceRef, str],
@@ -58,7 +63,8 @@ class Attempt:
     """One compaction under way.
 
     `named` are the rows that `begin` was called with, `begun` the same once every hook agreed: nothing is summarized
-    or committed before. A `dry` attempt ends at `begin`. `committed` says that a commit succeeded.
+    or committed before. A `dry` attempt ends at `begin`. `committed` says that a commit succeeded. `lines` are those of
+    users once the begun rows are folded, as the summarizer chose them; None: it was not asked.
     """
 
     demand: Demand
@@ -66,6 +72,7 @@ class Attempt:
     named: RowRange | None = None
     begun: RowRange | None = None
     committed: bool = False
+    lines: Stored | None = None
 
 
 class Ended(BaseException):
@@ -98,10 +105,25 @@ class BoundWork(BoundContext):
             [each for part in material for each in self._rows(part)],
             previous=previous,
             context=context,
+            said=self._said(),
+            lines=self._crowded(),
+            chosen=self._chosen,
             instructions=instructions,
             limit=None if limit is None else self.view.sizing.sizer.raw(limit),
             elided={SourceRef(self.session, seq): text for seq, text in self.elided.items()},
         )
+
+    def _said(self) -> str:
+        """What users said in rows that are folded already, as a summarizer is shown it."""
+        stored = self.view.user_lines.stored
+        return "\n".join(line.render() for line in stored.kept.lines) if stored else ""
+
+    def _crowded(self) -> Sequence[Line]:
+        """Lines of users of which the summarizer is asked which ones stay."""
+        return ()
+
+    def _chosen(self, choice: Choice) -> None:
+        """What it answered."""
 
     def native(self, rows: RowRange, previous: Replay | None) -> Replay:
         raise SummaryFailed(f"{self.model.id or 'this model'} has no compaction of its own; nothing was changed")
@@ -178,6 +200,21 @@ class CompactWork(BoundWork):
         rows = self.attempt.begun
         if rows is not None and not self.attempt.committed:
             compactions.record(writer, self.session, self.strategy or "", self.attempt.demand.kind, rows)
+            if self.attempt.lines is not None:
+                state.set_user_lines(writer, self.session, self.attempt.lines.dump())
+
+    def _crowded(self) -> Sequence[Line]:
+        """Once in a compaction, those that will not all fit when its rows are folded."""
+        rows, lines = self.attempt.begun, self.view.user_lines
+        if rows is None or self.attempt.lines is not None:
+            return ()
+        return lines.crowded(lines.folded((rows.after, rows.upto)))
+
+    def _chosen(self, choice: Choice) -> None:
+        rows, lines = self.attempt.begun, self.view.user_lines
+        if rows is not None:
+            folded = lines.folded((rows.after, rows.upto))
+            self.attempt.lines = Stored(lines.room, folded, lines.standing(folded, choice))
 
     def _has_begun(self, what: str) -> None:
         if self.attempt.begun is None:

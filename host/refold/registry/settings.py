@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
 import attrs
-from attrs import frozen
+from attrs import field, frozen, validators
 from cattrs import Converter
 from cattrs.dispatch import StructureHook
 
@@ -36,11 +36,16 @@ class Read(Generic[T]):
 class CompactionSettings:
     """The host's own section `compaction`.
 
-    `auto` off: compaction runs only when asked for. `enable` off: it does not run at all.
+    `auto` off: compaction runs only when asked for. `enable` off: it does not run at all. What users said in rows that
+    are not shown any more may take `user_lines_percent` of the window, but at least `user_lines_least` tokens and at
+    most `user_lines_most` (0: it is not shown), and never more than a quarter of the window.
     """
 
     enable: bool = True
     auto: bool = True
+    user_lines_percent: int = field(default=10, validator=[validators.ge(0), validators.le(50)])
+    user_lines_least: int = field(default=2_048, validator=[validators.ge(0), validators.le(2**53)])
+    user_lines_most: int = field(default=16_384, validator=[validators.ge(0), validators.le(2**53)])
 
 
 class Reader:

@@ -6,8 +6,6 @@ from typing import Literal
 
 from attrs import frozen
 
-from refold.summarize.standing import Item
-
 BlockKind = Literal["user", "assistant", "call", "result", "error", "fold", "text"]
 
 
@@ -32,12 +30,9 @@ class Block:
 class Step:
     """Blocks that are read together: a call and its result, or one user text.
 
-    `said` is what users set in it and `words` their text, by which a model's quotes are checked (the beginning and
-    the end of a very long one). `source` is the tokens of what it stands for, `size` the tokens of its blocks.
+    `source` is the tokens of what it stands for, `size` the tokens of its blocks.
     """
 
     blocks: tuple[Block, ...]
-    said: tuple[Item, ...] = ()
-    words: str = ""
     source: int = 0
     size: int = 0

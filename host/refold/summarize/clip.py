@@ -1,8 +1,12 @@
-"""Cutting a text in its middle, visibly."""
+"""Texts as they can be shown and stored: cut in their middle, visibly, and without lone surrogates."""
 
 from __future__ import annotations
 
 import unicodedata
+
+from refold.summarize.lazy import Lazy
+
+_SURROGATE = Lazy("[\ud800-\udfff]")
 
 
 def clipped(text: str, most: int) -> str:
@@ -27,3 +31,8 @@ def _boundary(text: str, at: int) -> int:
     while 0 < at < len(text) and (unicodedata.combining(text[at]) or text[at] == "\u200d" or text[at - 1] == "\u200d"):
         at -= 1
     return at
+
+
+def sound(text: str) -> str:
+    """The text with U+FFFD for every lone surrogate, which files may hold and no wire format or store takes."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)

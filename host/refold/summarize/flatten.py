@@ -10,11 +10,7 @@ from attrs import frozen
 
 from refold.sizing.estimate import MESSAGE, row_tokens, tokens
 from refold.summarize.blocks import Block, Step
-from refold.summarize.clip import clipped
-from refold.summarize.detect import said
-from refold.summarize.lazy import Lazy
-from refold.summarize.sentences import ends
-from refold.summarize.standing import TAG, Item, Standing, read
+from refold.summarize.clip import clipped, sound
 from refold.values.contexts import Fold
 from refold.values.rows import Call, Image, Row, SourceRef
 
@@ -33,8 +29,6 @@ ARGUMENTS = 4_000
 LONG_LINE = 80
 """A line of that many characters is shown once; what repeats it is left out with a marker."""
 
-_SURROGATE = Lazy("[\ud800-\udfff]")
-
 REMEMBERED = 50_000
 """Lines that are remembered for that: sixteen bytes each, so memory is bounded."""
 
@@ -43,7 +37,7 @@ def flatten(material: Iterable[Material], elided: Mapping[SourceRef, str]) -> It
     """The steps of the material, oldest first, read as they are taken.
 
     Reasoning, replay items and events are left out; images become a line about them. A row in `elided` shows that
-    text instead, as the view did. What users set is detected before their text is clipped.
+    text instead, as the view did.
     """
     repeats = _Repeats()
     names: dict[str, str] = {}
@@ -71,47 +65,38 @@ def flatten(material: Iterable[Material], elided: Mapping[SourceRef, str]) -> It
 class _Part:
     blocks: tuple[Block, ...]
     size: int
-    said: tuple[Item, ...] = ()
-    words: str = ""
 
 
 def _step(parts: list[_Part]) -> Step:
     blocks = tuple(block for part in parts for block in part.blocks)
     return Step(
         blocks=blocks,
-        said=tuple(item for part in parts for item in part.said),
-        words="\n".join(part.words for part in parts if part.words),
         source=sum(part.size for part in parts),
         size=sum(tokens(block.render()) + 1 for block in blocks),
     )
 
 
 def _fold(fold: Fold, repeats: _Repeats) -> _Part:
-    """A stored summary. Its own structured part is carried, not summarized again."""
-    standing, body = read(sound(fold.text))
-    shown = repeats.dropped(clipped(body, ENTRY))
+    """A stored summary."""
+    text = sound(fold.text)
+    shown = repeats.dropped(clipped(text, ENTRY))
     blocks = (Block("fold", f"summary {fold.label}".strip(), shown),) if shown.strip() else ()
-    return _Part(blocks, tokens(fold.text), standing.items)
+    return _Part(blocks, tokens(text))
 
 
 def _text(text: str, repeats: _Repeats) -> _Part:
-    """A text of an extension. Only one that begins with a structured part is a summary; in the middle of another
-    text anybody may have written such a thing."""
+    """A text of an extension."""
     text = sound(text)
-    standing, body = read(text) if text.startswith(f"<{TAG}>") else (Standing(), text)
-    shown = repeats.dropped(clipped(body, ENTRY))
-    return _Part((Block("text", "text", shown),) if shown.strip() else (), tokens(text), standing.items)
+    shown = repeats.dropped(clipped(text, ENTRY))
+    return _Part((Block("text", "text", shown),) if shown.strip() else (), tokens(text))
 
 
 def _user(row: Row, elided: Mapping[SourceRef, str]) -> _Part:
     text = sound(elided.get(row.ref, row.text))
     size = row_tokens(row) if row.ref not in elided else tokens(text) + MESSAGE
     shown = _with_images(clipped(text, ENTRY), row.images)
-    words = sound(row.text)
-    items = tuple(said(words, opening=row.opens and row.turn <= 1))
-    words = "\n".join(ends(words))
     label = "user, follow-up" if row.turn > 0 and not row.opens else "user"
-    return _Part((Block("user", label, shown),) if shown.strip() else (), size, items, words)
+    return _Part((Block("user", label, shown),) if shown.strip() else (), size)
 
 
 def _assistant(row: Row, elided: Mapping[SourceRef, str], names: dict[str, str], repeats: _Repeats) -> _Part:
@@ -153,11 +138,6 @@ def _with_images(text: str, images: tuple[Image, ...]) -> str:
     """The text, then one line a picture: type and size in pixels, never its bytes or key."""
     lines = [f"[image {image.media_type} {image.width}x{image.height}, not shown]" for image in images]
     return "\n".join([text, *lines] if text else lines)
-
-
-def sound(text: str) -> str:
-    """The text with U+FFFD for every lone surrogate, which files may hold and no wire format or store takes."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 class _Repeats:

@@ -1,8 +1,7 @@
 """The summarizer that needs no model: deterministic, extractive, the same text for the same history.
 
-What users set for the session is the service's part. This one keeps the account of the work: what was asked and
-answered last, errors that no later run of the same command cleared, files, commands, results, and the sentences that
-say most (by lede).
+What users said is kept beside a summary. This one keeps the account of the work: what was answered last, errors that
+no later run of the same command cleared, files, commands, results, and the sentences that say most (by lede).
 """
 
 from __future__ import annotations
@@ -15,11 +14,10 @@ from attrs import evolve, frozen
 from refold.sizing.estimate import tokens
 from refold.summarize.accept import Unacceptable
 from refold.summarize.account import Account, parse
-from refold.summarize.blocks import Block
+from refold.summarize.blocks import Block, BlockKind
 from refold.summarize.lazy import Lazy
 from refold.summarize.prompt import Prompt
 from refold.summarize.reply import Deadline, Reply
-from refold.summarize.standing import normal
 
 LINE = 200
 """Characters of one entry."""
@@ -68,9 +66,11 @@ class Offline:
         account = parse(prompt.previous)
         for call, outcome in _calls(prompt.blocks):
             account = _worked(account, call, outcome)
-        if last := _last(prompt.blocks):
-            account = evolve(account, lists={**account.lists, "Last": last})
+        if last := _last(prompt.blocks, "assistant"):
+            account = evolve(account, lists={**account.lists, "Last": (last,)})
         account = evolve(account, prose=_told(account.prose, prompt, limit))
+        if account == Account() and (asked := _last(prompt.blocks, "user")):
+            account = evolve(account, lists={"Last": (asked,)})  # nothing was done yet
         text = account.render(limit) or _shrunk(account, limit)
         if not text:
             raise Unacceptable("empty", by=self.name)
@@ -147,31 +147,27 @@ def _lines(pattern: Lazy, text: str, most: int) -> list[str]:
     return list(found)[-most:]
 
 
-def _last(blocks: tuple[Block, ...]) -> tuple[str, ...]:
-    """The newest user text and the newest answer, from which whoever goes on takes up the work.
+def _last(blocks: tuple[Block, ...], kind: BlockKind) -> str:
+    """The newest answer, from which whoever goes on takes up the work, or the newest user text; empty: there is none.
 
-    Those of earlier passes are gone: an old word must not outlive its change.
+    That of earlier passes is gone: an old word must not outlive its change.
     """
-    entries = []
-    for kind in ("user", "assistant"):
-        block = next((block for block in reversed(blocks) if block.kind == kind and block.text.strip()), None)
-        if block is not None:
-            paragraphs = block.text.strip().split("\n\n")
-            text = paragraphs[0] if kind == "user" else paragraphs[-1]
-            entries.append(f"{kind}: {_line(text, 2 * LINE)}")
-    return tuple(entries)
+    block = next((block for block in reversed(blocks) if block.kind == kind and block.text.strip()), None)
+    if block is None:
+        return ""
+    paragraphs = block.text.strip().split("\n\n")
+    return f"{kind}: {_line(paragraphs[0] if kind == 'user' else paragraphs[-1], 2 * LINE)}"
 
 
 def _told(before: tuple[str, ...], prompt: Prompt, limit: int) -> tuple[str, ...]:
     """The prose: sentences of before and the sentences of this pass that say most, half of the room each.
 
-    Users' words are the structured part's: told here too, a changed rule would live on. Older sentences leave first.
+    Users' words stand beside the summary: told here too, a changed rule would live on. Older sentences leave first.
     """
     told = [block.text for block in prompt.blocks if block.kind in ("assistant", "fold", "text")]
     text = _bounded("\n\n".join(told))
-    known = prompt.standing.keys
     said = dict.fromkeys(_line(sentence, 2 * LINE) for sentence in _SENTENCE.split(_extract(text, limit, prompt.focus)))
-    fresh = [sentence for sentence in said if len(sentence) > 12 and normal(sentence) not in known]
+    fresh = [sentence for sentence in said if len(sentence) > 12]
     room = limit * 2
     size = sum(len(sentence) for sentence in fresh)
     kept: list[str] = []
@@ -200,7 +196,7 @@ def _extract(text: str, limit: int, focus: str) -> str:
         return ""
     from lede import summarize  # here, so that importing this costs nothing
 
-    hints = [word for word in normal(focus).split() if len(word) > 3] or None
+    hints = [word for word in re.findall(r"\w+", focus.casefold()) if len(word) > 3] or None
     return str(summarize(text, max(200, limit * 2), hints=hints).summary)
 
 

@@ -1,8 +1,8 @@
 """Older history -> one summary: the one service of all strategies.
 
-It reads the material once, keeps what users set for the whole session by itself, has the rest summarized in passes
-along a chain of summarizers, and accepts or refuses what comes. It stores nothing: a failure leaves everything as it
-was.
+It reads the material once, has it summarized in passes along a chain of summarizers, and accepts or refuses what
+comes. What users said is no part of a summary: the host keeps it beside (`user_lines`). The service stores nothing: a
+failure leaves everything as it was.
 """
 
 from __future__ import annotations
@@ -14,24 +14,21 @@ from attrs import define, evolve, field, frozen
 
 from refold.sizing.estimate import tokens
 from refold.summarize.accept import Unacceptable, oversize, refusal, spoken
-from refold.summarize.amend import amended
 from refold.summarize.blocks import Step
-from refold.summarize.flatten import Material, flatten, sound
+from refold.summarize.choosing import offered, parted
+from refold.summarize.clip import sound
+from refold.summarize.flatten import Material, flatten
+from refold.summarize.offline import Offline
 from refold.summarize.passes import HALVINGS, LEAST, Course, PassCache, budget, content_key, newest_lines, taken
 from refold.summarize.prompt import Prompt
 from refold.summarize.reply import Deadline, Reply, Stopped, Summarizer, TooLarge
-from refold.summarize.room import fitted
-from refold.summarize.standing import Standing, defused, read
-from refold.summarize.supersede import merged
+from refold.summarize.user_lines import NO_CHOICE, Choice, Line
 from refold.values.errors import SummaryFailed, SummaryRejected
 from refold.values.outcome import Summary
 from refold.values.rows import SourceRef
 
 LIMIT = 2_048
 """Tokens of a summary when the strategy names no limit."""
-
-BATCH = 128
-"""What a user set that is merged into the structured part at once, in lines; then the part is fitted again."""
 
 _SHORTER = frozenset(("too_long", "cut_off", "not_smaller"))
 
@@ -42,6 +39,9 @@ def summarize(
     summarizers: Sequence[Summarizer],
     previous: str = "",
     context: str = "",
+    said: str = "",
+    lines: Sequence[Line] = (),
+    chosen: Callable[[Choice], object] | None = None,
     instructions: str = "",
     focus: str = "",
     limit: int | None = None,
@@ -56,13 +56,15 @@ def summarize(
 ) -> Summary:
     """One summary of the material, oldest first, that replaces it and `previous`.
 
-    `summarizers` are asked in order: the next one only when the one before failed. `previous` is carried and rewritten
-    (its structured part word for word); `context` is shown and not repeated; `instructions` are a strategy's own, in
-    place of the usual ones; `focus` is what the user asks to keep. Sizes are tokens: `limit` of the result (2,048),
-    `source_tokens` of all that it replaces (estimated when None), `chunk` of the history in one pass. `elided` holds
-    what the view shows for a row. `progress` hears how many of how many passes are done. `reasoning` is the level that
-    the summarizers were made with: passes of another one are not taken from the `cache`. Summaries that share a
-    `course` go on with the summarizer, and the size of a pass, that worked for the one before.
+    `summarizers` are asked in order: the next one only when the one before failed. `previous` is carried and rewritten;
+    `context` and `said`, what users said that stands beside the summary, are shown and not repeated; `instructions`
+    are a strategy's own, in place of the usual ones; `focus` is what the user asks to keep. Of `lines`, what users said
+    that does not all find room, a model is asked for the numbers of those to keep, and `chosen` hears its choice once
+    its first text is accepted. Sizes are tokens: `limit` of the result (2,048), `source_tokens` of all that it replaces
+    (estimated when None), `chunk` of the history in one pass. `elided` holds what the view shows for a row. `progress`
+    hears how many of how many passes are done. `reasoning` is the level that the summarizers were made with: passes of
+    another one are not taken from the `cache`. Summaries that share a `course` go on with the summarizer, and the size
+    of a pass, that worked for the one before.
 
     Raises SummaryRejected when only unacceptable texts came or there is nothing to summarize, SummaryFailed when a
     provider failed, the deadline passed or the work was cancelled.
@@ -71,31 +73,32 @@ def summarize(
     """
     if not summarizers:
         raise SummaryFailed("no summarizer is configured; the history stays as it was; name one in models.json")
-    steps = [step for step in flatten(material, elided or {}) if step.blocks or step.said]
+    steps = [step for step in flatten(material, elided or {}) if step.blocks]
     if not steps:
         raise Unacceptable("nothing")
     source = source_tokens
     if source is None:
         source = tokens(previous) + sum(step.source for step in steps)
-    standing, body = read(sound(previous))
     work = _Work(
         queue=deque(steps),
         order=_Order(
             task=instructions,
             focus=focus,
             context=sound(context),
+            said=sound(said),
+            lines=lines,
             limit=max(1, min(LIMIT if limit is None else limit, source - 1)),
             source=source,
             chunk=chunk,
         ),
-        carry=_Carry(standing, body),
-        known=read(context)[0].keys,
+        carry=sound(previous).strip(),
         summarizers=summarizers,
         deadline=deadline or Deadline(),
         progress=progress or _nobody,
         cache=cache or PassCache(0),
         reasoning=reasoning,
         course=course or Course(),
+        chosen=chosen,
     )
     return work.run()
 
@@ -111,20 +114,11 @@ class _Order:
     task: str
     focus: str
     context: str
+    said: str
+    lines: Sequence[Line]
     limit: int
     source: int
     chunk: int | None
-
-
-@frozen
-class _Carry:
-    """The summary so far."""
-
-    standing: Standing
-    body: str
-
-    def text(self) -> str:
-        return "\n\n".join(filter(None, (self.standing.render(), self.body)))
 
 
 @define
@@ -133,14 +127,14 @@ class _Work:
 
     queue: deque[Step]
     order: _Order
-    carry: _Carry
-    known: frozenset[str]
+    carry: str
     summarizers: Sequence[Summarizer]
     deadline: Deadline
     progress: Callable[[int, int], None]
     cache: PassCache
     reasoning: str | None
     course: Course
+    chosen: Callable[[Choice], object] | None
     halved: int = 0
     done: int = 0
     failures: list[SummaryFailed] = field(factory=list)
@@ -170,11 +164,11 @@ class _Work:
                 if name not in self.writers:
                     self.writers.append(name)
                 self.progress(self.done, self.done + self._passes())
-        return Summary(self.carry.text(), " + ".join(self.writers), self.done)
+        return Summary(self.carry, " + ".join(self.writers), self.done)
 
     def _room(self) -> int:
         """Tokens of history that the next pass may read."""
-        overhead = tokens(self.carry.text()) + tokens(self._context()) + tokens(Prompt(()).system())
+        overhead = sum(map(tokens, (self.carry, self._context(), self._said(), Prompt(()).system())))
         room = budget(self.order.chunk, self.summarizers[self.course.at].window, overhead, self.order.limit)
         return room if self.course.most is None else min(room, self.course.most)
 
@@ -182,6 +176,18 @@ class _Work:
         """The context for the summarizer that is asked: its newest lines, in at most a quarter of that one's window."""
         window = self.summarizers[self.course.at].window
         return self.order.context if window is None else newest_lines(self.order.context, window // 4)
+
+    def _said(self) -> str:
+        """What users said, in the same way, in at most an eighth."""
+        window = self.summarizers[self.course.at].window
+        return self.order.said if window is None else newest_lines(self.order.said, window // 8)
+
+    def _lines(self) -> tuple[Line, ...]:
+        """The lines that a model may choose from, with the first pass."""
+        summarizer = self.summarizers[self.course.at]
+        if self.done or not self.order.lines or isinstance(summarizer, Offline):
+            return ()
+        return offered(self.order.lines, summarizer.window)
 
     def _passes(self) -> int:
         """How many passes the rest takes, about."""
@@ -205,59 +211,54 @@ class _Work:
             self.course.at = 0  # whoever tries once more begins with the first
             raise _all_failed(self.failures) from error
 
-    def _ask(self, steps: list[Step]) -> _Carry:
+    def _ask(self, steps: list[Step]) -> str:
         """One pass: the summary with these steps in it. A text that is only too long gets one more try."""
-        standing = self.carry.standing
-        for step in steps:
-            # In batches, so that each word meets no more lines than the part has room for.
-            for at in range(0, len(step.said), BATCH):
-                standing = fitted(merged(standing, step.said[at : at + BATCH]), self.order.limit)
-        standing = standing.without(self.known)
-        room = max(1, self.order.limit - standing.size() - 2)
+        room = self.order.limit
+        lines = self._lines()
         prompt = Prompt(
             blocks=tuple(block for step in steps for block in step.blocks),
-            standing=standing,
-            previous=self.carry.body,
+            previous=self.carry,
             context=self._context(),
+            said="" if lines else self._said(),
+            lines=lines,
             task=self.order.task,
             focus=self.order.focus,
             words=max(30, room * 6 // 10),
         )
-        heard = "\n".join(step.words for step in steps)
         try:
-            return self._accepted(prompt, room, heard)
+            return self._accepted(prompt, room)
         except Unacceptable as error:
             if error.reason not in _SHORTER:
                 raise
             self.deadline.check()
-            return self._accepted(evolve(prompt, words=max(20, room * 3 // 10)), room, heard)
+            return self._accepted(evolve(prompt, words=max(20, room * 3 // 10)), room)
 
-    def _accepted(self, prompt: Prompt, room: int, heard: str) -> _Carry:
+    def _accepted(self, prompt: Prompt, room: int) -> str:
         summarizer = self.summarizers[self.course.at]
         key = content_key(summarizer.name, self.reasoning, prompt, room)
         reply = self.cache.get(key)
         if reply is None:
             reply = summarizer.complete(prompt, room, self.deadline)
             self.deadline.check()
-        carry = self._judged(reply, prompt.standing, heard)
+        choice, text = self._judged(reply, prompt.lines)
         self.cache.put(key, reply)
-        return carry
+        if prompt.lines and self.chosen is not None:
+            self.chosen(choice)
+        return text
 
-    def _judged(self, reply: Reply, standing: Standing, heard: str) -> _Carry:
+    def _judged(self, reply: Reply, lines: Sequence[Line]) -> tuple[Choice, str]:
         name = self.summarizers[self.course.at].name
         reason = refusal(reply)
         if reason is not None:
             raise Unacceptable(reason, by=name)
-        read_back = amended(spoken(sound(reply.text)), standing, heard)
-        carry = _Carry(fitted(read_back.standing.without(self.known), self.order.limit), defused(read_back.body))
-        if not carry.body:
+        choice, text = parted(spoken(sound(reply.text)), lines) if lines else (NO_CHOICE, spoken(sound(reply.text)))
+        if not text:
             raise Unacceptable("empty", by=name)
-        text = carry.text()
         reason = oversize(text, self.order.limit, self.order.source)
         if reason is not None:
             bound = self.order.source if reason == "not_smaller" else self.order.limit
             raise Unacceptable(reason, by=name, size=tokens(text), source=bound)
-        return carry
+        return choice, text
 
 
 def _all_failed(failures: Sequence[SummaryFailed]) -> SummaryFailed:

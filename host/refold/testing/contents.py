@@ -9,7 +9,7 @@ from refold.transcript.database import Reader
 
 Contents = Mapping[str, list[tuple[Any, ...]]]
 
-ROUTINE = frozenset({"refold_snapshot", "refold_head", "refold_lease"})
+ROUTINE = frozenset({"refold_snapshot", "refold_head", "refold_lease", "refold_user_lines"})
 """Tables that the host writes with every request, whatever the strategy does."""
 
 

@@ -83,6 +83,13 @@ class StoredHistory:
         seqs = fetch_newest(self._reader, self._key, "user", self._after, upto, count)
         return [row for seq in seqs for row in self._page(seq - 1, seq)]
 
+    def user_rows(self, after: int, upto: int) -> Iterator[Row]:
+        """The user rows with `after < seq <= upto`, oldest first, decoded as they are taken."""
+        after, upto = max(after, self._after), min(upto, self._upto)
+        for seq in fetch_newest(self._reader, self._key, "user", after, upto, upto - after):
+            known = self._cache.get(seq) if self._cache is not None else None
+            yield known or fetch(self._reader, self._key, self._session, seq - 1, seq)[0]
+
     def size(self, within: RowRange | None = None) -> int:
         """Tokens of the rows for the model at hand, without what reducers saved."""
         return self._size(*self._clip(within))

@@ -146,7 +146,12 @@ CREATE INDEX refold_request_session ON refold_request(session, upto);
 CREATE INDEX refold_origin_source ON refold_origin(source);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD)
+_FOURTH = """
+CREATE TABLE refold_user_lines(              -- what users said in folded rows, as it was last sent; derived from rows
+  session TEXT PRIMARY KEY REFERENCES sessions(id) ON DELETE CASCADE, body TEXT NOT NULL);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
 """Script n takes the host's tables from version n to n + 1. Never change a released one: append."""
 
 

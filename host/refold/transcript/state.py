@@ -75,6 +75,16 @@ def set_head(writer: Writer, session: str, body: str | None) -> None:
         _set_body(writer, "refold_head", session, body)
 
 
+def user_lines(reader: Reader, session: str) -> str | None:
+    """The JSON of what users said in folded rows, as it was last sent. A fork starts without it."""
+    return _body(reader, "refold_user_lines", session)
+
+
+def set_user_lines(writer: Writer, session: str, body: str) -> None:
+    """Replaces it."""
+    _set_body(writer, "refold_user_lines", session, body)
+
+
 def origin(reader: Reader, session: str) -> Origin | None:
     """Where the session was imported from; None when it was not."""
     found = reader.one("SELECT session, source, rows FROM refold_origin WHERE session=?", session)

@@ -102,6 +102,11 @@ class Context(Protocol):
     def fixed(self) -> int:
         """Tokens of what every request carries: system prompt, context blocks, tools."""
 
+    def user_lines(self, upto: int | None = None) -> int:
+        """Tokens, at most, of what users said in the rows up to seq `upto` (None: in all rows older than the newest
+        turn), once they are not shown. The host adds it to the sections that cover them, with a few tokens more for
+        each section; a strategy that plans how much tail may stay leaves room for it."""
+
     @property
     def sizing(self) -> Sizing: ...
 

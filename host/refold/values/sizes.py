@@ -64,4 +64,8 @@ class Sizing(Protocol):
         """Tokens of a picture of that size in pixels, by the model family's own formula."""
 
     def request(self, sections: Sequence[Section]) -> int:
-        """Tokens of a whole request made of these sections, system prompt, context blocks and tools included."""
+        """Tokens of a whole request made of these sections: system prompt, context blocks and tools included, and what
+        users said in the rows that the sections cover, which the host adds."""
+
+    def user_lines(self, sections: Sequence[Section]) -> int:
+        """What of that is what users said in the rows that the sections cover."""

@@ -47,11 +47,18 @@ class Chain:
             )
         history = context.history
         found = layout.read(history, base.after, demand)
-        held = context.sizing.request(front(context, base))
+        stands = front(context, base)
+        held = context.sizing.request(stands)
         scale = plan.scale_percent(demand, held + _tail(history, base.after))
+        said = context.sizing.user_lines(stands)
+
+        def beside(cut: int) -> int:
+            """Tokens beside the blocks and one new one, once the rows up to the cut are folded."""
+            return _tail(history, cut) + max(0, context.user_lines(cut) - said)
+
         size = history.size(RowRange(context.session, (found.prompt or 1) - 1, found.prompt_upto))
         room = plan.room(demand, window, settings.threshold_percent, scale, held=held, prompt=size)
-        parts = plan.choose(found, demand, settings.keep_recent_turns, room, lambda seq: _tail(history, seq))
+        parts = plan.choose(found, demand, settings.keep_recent_turns, room, beside)
         covered = base.folds[-1].covers.upto if base.folds else 0
         if (
             not parts

@@ -43,10 +43,10 @@ def host(open_home: Open) -> Host:
 def turns(session: Session, count: int, *, first: int = 0, words: int = 60) -> None:
     """Whole turns: a prompt, a call with its result, an answer; about 5 tokens for each of `words`."""
     for turn in range(first, first + count):
-        session.user(f"question {turn}: " + "what does this do? " * (words // 5))
+        session.user(f"question {turn}: what does this do?")
         session.assistant("reading it", [Call(f"call-{turn}", "read", {"path": f"/src/module_{turn}.py"})])
         session.results({f"call-{turn}": f"def f{turn}(): return {turn}\n" * (words // 3)})
-        session.assistant(f"answer {turn}: " + "it returns a number. " * (words // 5))
+        session.assistant(f"answer {turn}: " + "it returns a number. " * (2 * words // 5))
 
 
 def step(session: Session, number: int, *, calls: int = 1, words: int = 60) -> None:

@@ -8,7 +8,7 @@ from attrs import field, mutable
 from refold import Applied, CompactionFailed, Cut, Demand, Fold, Nothing, Outcome, RowRange, Summary, Work
 from refold_lcm_memory import OWNER, Draft, Node, View, save, view
 
-from refold_lcm.plan import LEAST_LEAF, Shares, chunks, group
+from refold_lcm.plan import FRAME, LARGEST_LEAF, LEAST_LEAF, WRAPPING, Shares, chunks, group
 from refold_lcm.sections import sections, size
 from refold_lcm.summaries import Written, pointer, written
 
@@ -44,7 +44,8 @@ class Compaction:
             before = self._request()
             for place, leaf in enumerate(leaves[first : first + BATCH], first):
                 self.work.progress(place, len(leaves))
-                self._add_leaf(leaf)
+                free = max(0, room - size(self.work, self.nodes)) // (len(leaves) - place + 1)
+                self._add_leaf(leaf, max(self.plan.leaf, min(LARGEST_LEAF, free - WRAPPING - FRAME)))
             while self._crowded(room):
                 self._join(self._oldest())
             after = self._request()
@@ -68,15 +69,16 @@ class Compaction:
         """The nodes that become a parent next."""
         return [self.nodes[place] for place in group([node.depth for node in self.nodes])]
 
-    def _add_leaf(self, rows: RowRange) -> None:
-        """A leaf reads its own rows alone, so that it holds what they add and nothing else."""
+    def _add_leaf(self, rows: RowRange, limit: int) -> None:
+        """A leaf of at most `limit` tokens. It reads its own rows alone, so that it holds what they add and nothing
+        else."""
         cut, source = self.work.history.cut(rows.upto), self.work.history.size(rows)
 
         def fits(text: str) -> bool:
             node = self._draft(0, rows.after, cut, Written(text, "summary", "", 0))
             return size(self.work, [node]) < source
 
-        text = written(self.work, [rows], rows, self.plan.leaf, fits)
+        text = written(self.work, [rows], rows, limit, fits)
         self._put(self._draft(0, rows.after, cut, text), (), text)
 
     def _join(self, children: Sequence[Node]) -> None:

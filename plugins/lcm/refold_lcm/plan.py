@@ -15,9 +15,12 @@ from refold_lcm.settings import LcmSettings
 WRAPPING = 45
 """Tokens, at most, of the lines around a node's summary and of its message."""
 
-LEAST_LEAF, LARGEST_LEAF = 64, 768
-LEAST_PARENT, LARGEST_PARENT = 128, 1_536
-"""Tokens of a summary's limit. A parent also holds what the user set for the whole session, word for word."""
+FRAME = 25
+"""Tokens of the lines around what users said behind a node."""
+
+LEAST_LEAF, LARGEST_LEAF = 64, 1_536
+LEAST_PARENT, LARGEST_PARENT = 128, 3_072
+"""Tokens of a summary's limit."""
 
 LEAST_CHUNK, LARGEST_CHUNK = 400, 6_000
 """Tokens of rows that one leaf covers, where units allow it."""
@@ -51,7 +54,8 @@ class Shares:
 
 
 def shares(demand: Demand, window: int | None, settings: LcmSettings, history: int, fixed: int) -> Shares:
-    """The shares under a window of `window` tokens; `history` and `fixed` are what the request holds now.
+    """The shares under a window of `window` tokens; `history` is what the request holds now, and `fixed` what it holds
+    besides, users' older words included.
 
     The tail gets its percentage of the window; of what the request holds when that is less and somebody asked, so
     that a manual compaction under a large window does something; of what a refusal revealed, when that is less still.

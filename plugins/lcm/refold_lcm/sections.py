@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from refold import Context, Note, Rows, Section
 from refold_lcm_memory import Node
 
+from refold_lcm.plan import FRAME
+
 
 def sections(context: Context, nodes: Sequence[Node]) -> tuple[Section, ...]:
     """The sections with these nodes in view: every row stands in one node or in the tail, and never in both."""
@@ -16,8 +18,10 @@ def sections(context: Context, nodes: Sequence[Node]) -> tuple[Section, ...]:
 
 
 def size(context: Context, nodes: Sequence[Node]) -> int:
-    """Tokens of the nodes in a request."""
-    return context.sizing.request([_section(node) for node in nodes]) - context.fixed
+    """Tokens of the nodes in a request, without what users said behind them, but for the frames of that."""
+    shown = [_section(node) for node in nodes]
+    bare = context.sizing.request(shown) - context.sizing.user_lines(shown) - context.fixed
+    return bare + FRAME * len(nodes)
 
 
 def _section(node: Node) -> Section:

@@ -31,7 +31,8 @@ class Lcm:
         before = view(context)
         rest = context.history.since(before.upto)
         held = size(context, before.nodes) + rest.size()
-        plan = shares(demand, context.window.tokens, context.settings(LcmSettings), held, context.fixed)
+        fixed = context.fixed + context.user_lines()
+        plan = shares(demand, context.window.tokens, context.settings(LcmSettings), held, fixed)
         upto = rest.tail(plan.tail, demand.protect)
         return Compaction(context, demand, plan, before).run(before.upto if upto is None else upto)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable
 from itertools import pairwise
@@ -84,7 +85,9 @@ def test_the_request_is_node_texts_with_their_source_ranges_then_a_verbatim_tail
     assert second.covers is not None
     (note,) = first.inputs
     assert isinstance(note, Note)
-    head, *_, end = note.text.split("\n")
+    node, said = note.text.split("\n\n[users' own words")
+    assert "1: question 0: what is it for" in said
+    head, *_, end = node.split("\n")
     assert (
         head == "[lcm node 1; summary of rows 1-" + f"{first.covers.upto}, not instructions; lcm_expand shows the rows]"
     )
@@ -276,7 +279,7 @@ def test_a_summary_over_its_limit_is_retried_with_a_smaller_one_then_a_pointer_i
     (note,) = nodes(prepared)[0].inputs
     assert isinstance(note, Note)
     assert "not summarized" in note.text
-    assert tokens(note.text) < 80
+    assert tokens(note.text.partition("\n\n[users' own words")[0]) < 80
     with host.database.read() as reader:
         assert {made for (made,) in reader.all("SELECT made FROM lcm_node")} == {"pointer"}
     assert prepared.size.tokens < 20_000 * 90 // 100
@@ -371,6 +374,9 @@ def test_no_row_is_both_in_a_node_and_in_the_tail_and_a_compaction_gets_below_th
 
 @pytest.mark.parametrize("percent", [5, 15, 25, 40, 60, 75])
 def test_tail_percent_is_honoured(percent: int, session: Session, turns: Turns, configure: Callable[..., None]) -> None:
+    """Where users' words leave room for it, which these would not at 75."""
+    file = session.host.home / "extensions.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "compaction": {"userLinesMost": 0}}))
     configure(tailPercent=percent)
     turns(session, 200)
     prepared = session.prepare(20_000)

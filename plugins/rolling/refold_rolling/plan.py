@@ -17,7 +17,8 @@ RECAP_TOKENS = 450
 
 
 def tail_budget(demand: Demand, window: Window, settings: RollingSettings, history: int, fixed: int) -> int:
-    """Tokens that the tail may hold after this compaction; `history` and `fixed` are what the request holds now.
+    """Tokens that the tail may hold after this compaction; `history` is what the request holds now, and `fixed` what it
+    holds besides, users' older words included.
 
     A share of the window; of what the request holds when that is less and somebody asked, so that a manual
     compaction under a large window does something; of what a refusal revealed, when that is less still. Never so

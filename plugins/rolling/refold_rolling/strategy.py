@@ -67,7 +67,8 @@ class Rolling:
                 f"system prompt, context and tools take {context.fixed:,} tokens of a window of "
                 f"{context.window.tokens:,}; nothing was changed. Shorten them, or use a model with a larger window"
             )
-        budget = plan.tail_budget(demand, context.window, settings, base.rest.size(), context.fixed)
+        fixed = context.fixed + context.user_lines()
+        budget = plan.tail_budget(demand, context.window, settings, base.rest.size(), fixed)
         upto = base.rest.tail(budget, demand.protect)
         if upto is None and base.folds_alone:
             upto = base.after

@@ -53,7 +53,9 @@ def test_a_compacted_request_is_system_prompt_summary_recap_and_tail(session: Se
     summary, recap, *rest = prepared.request.messages
     assert isinstance(summary, UserMessage)
     assert summary.text.startswith("[older conversation summary; model-generated]\nThe work so far")
-    assert summary.text.endswith("\n[end older conversation summary]")
+    account, said = summary.text.split("\n\n[users' own words")
+    assert account.endswith("\n[end older conversation summary]")
+    assert "\n1: prompt 1\n" in said
     assert isinstance(recap, UserMessage)
     assert recap.text.startswith("[recent user excerpts; verbatim and possibly truncated]\n")
     assert rest[-1] == UserMessage("what now?")

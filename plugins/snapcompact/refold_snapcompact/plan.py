@@ -108,7 +108,8 @@ def crowded(shown: int, pictures: int, limits: Budget) -> int:
 
 
 def tail_budget(demand: Demand, window: Window, settings: SnapcompactSettings, history: int, fixed: int) -> int:
-    """Tokens that the tail may hold after this compaction; `history` and `fixed` are what the request holds now.
+    """Tokens that the tail may hold after this compaction; `history` is what the request holds now, and `fixed` what it
+    holds besides, users' older words included.
 
     A share of the window; of what the request holds when that is less and somebody asked; of what a refusal revealed,
     when that is less still. Never so much that the pages could not stand beside it below the trigger.

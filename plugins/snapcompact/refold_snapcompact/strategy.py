@@ -144,7 +144,8 @@ def _archive(context: Work, demand: Demand) -> Outcome:
         )
     now = _seen(context, base_of(context))
     base = now.base
-    budget = plan.tail_budget(demand, context.window, settings, base.rest.size(), context.fixed)
+    fixed = context.fixed + context.user_lines()
+    budget = plan.tail_budget(demand, context.window, settings, base.rest.size(), fixed)
     upto = base.rest.tail(budget, demand.protect)
     if upto is None:
         return Nothing("there is nothing older than the newest turn to archive")

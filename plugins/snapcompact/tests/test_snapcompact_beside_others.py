@@ -198,7 +198,7 @@ def test_folds_of_others_stand_as_text_in_front_of_the_pages(home: Path, talk: T
         prepared = session.compact(WINDOW)
         assert kinds(prepared) == ["fold", "frames", "tail"]
         assert frames(prepared).covers.after == 40
-        assert prepared.request.messages[0].text == "WHAT THE NOTES SAY"
+        assert prepared.request.messages[0].text.startswith("WHAT THE NOTES SAY\n\n[users' own words")
         assert "user #41" in session_text(host, session.id)
 
         session.run("notes set", {"upto": 60})  # they grow: what they cover is not shown twice
@@ -320,4 +320,5 @@ def test_rows_that_are_not_sent_do_not_make_an_archive_look_worth_its_pages(host
 def test_the_end_of_the_pages_is_marked(paged: Session, talk: Talk) -> None:
     talk(paged, 30)
     note = frames(paged.compact(WINDOW)).inputs[-1]
-    assert note == Note(ENDS)
+    assert isinstance(note, Note)
+    assert note.text.startswith(f"{ENDS}\n\n[users' own words")

@@ -16,6 +16,7 @@ from attrs import evolve
 from PIL import Image as Pictures
 from refold import Applied, Call, Host, Image, Model, Note, NotFound, Nothing, Refused, Row, Rows, Session, SourceRef
 from refold.providers.protocols import PROTOCOLS
+from refold.sizing.estimate import tokens
 from refold.values.messages import UserMessage
 from refold_snapcompact import frames as cache
 from refold_snapcompact import shapes
@@ -63,7 +64,10 @@ def test_at_the_trigger_older_turns_become_pages_without_any_model(paged: Sessio
     assert isinstance(outcome(prepared), Applied)
     assert outcome(prepared).summary is None
     assert kinds(prepared) == ["frames", "tail"]
-    assert prepared.size.tokens < prepared.attempted.before.tokens // 3
+    said = frames(prepared).inputs[-1].text
+    assert "\n1: question 0: what does module 0 do?\n" in said, "users' words stand as text, too"
+    before = prepared.attempted.before.tokens
+    assert prepared.size.tokens - int(1.3 * tokens(said)) < before // 3, "1.3 is the factor of the model's family"
     assert frames(prepared).covers.after == 0
     tail = prepared.projection.sections[-1].inputs[0]
     assert isinstance(tail, Rows)
@@ -468,7 +472,8 @@ def test_the_words_around_pages_ask_for_no_trust_in_pixels_and_never_speak_of_th
     assert "reasoning" not in caption(prepared)
     messages = prepared.request.messages
     assert isinstance(messages[0], UserMessage)
-    assert messages[1] == UserMessage("[end of the archived pages; the conversation goes on as text]")
+    assert isinstance(messages[1], UserMessage)
+    assert messages[1].text.startswith("[end of the archived pages; the conversation goes on as text]\n")
 
 
 def test_deleting_the_session_deletes_its_pages(paged: Session, host: Host, talk: Talk) -> None:

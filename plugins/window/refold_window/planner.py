@@ -32,7 +32,8 @@ class Plan:
     """One reduction, to be recorded as one record and to rewrite the prefix once.
 
     `upto` is the last row that leaves the view (None: none does), `clear` maps results to their receipts, `limit` is
-    tokens of the summary, `gain` the tokens that the request loses. `reason` says why this rung.
+    tokens of the summary and `said` of users' words in rows that leave, `gain` the tokens that the request loses.
+    `reason` says why this rung.
     """
 
     kind: Kind
@@ -40,6 +41,7 @@ class Plan:
     upto: int | None = None
     clear: Mapping[int, str] = field(factory=dict)
     limit: int = 0
+    said: int = 0
     reason: str = ""
 
 
@@ -118,10 +120,10 @@ def _summaries(view: Shape, budget: Budget) -> Iterator[Plan]:
     cut = end or End(view.after, 0, 0)
     source = cut.raw + view.dropped_tokens + view.summary_tokens
     limit = min(budget.summary, source // 2)
-    gone = cut.tokens + view.summary_tokens + (view.notice_tokens if view.dropped_tokens else 0)
+    gone = cut.tokens - cut.said + view.summary_tokens + (view.notice_tokens if view.dropped_tokens else 0)
     if limit < _LEAST_SUMMARY or gone <= limit:
         return
-    bare = Plan("summary", gone - limit, upto=cut.seq, limit=limit)
+    bare = Plan("summary", gone - limit, upto=cut.seq, limit=limit, said=cut.said)
     yield bare
     for _, tools in _RUNGS:
         later = [each for each in clearable(view, budget, tools) if each.seq > cut.seq]
@@ -136,9 +138,8 @@ def _drop(view: Shape, budget: Budget) -> Plan | None:
     results = clearable(view, budget, frozenset({"dump", "action"}))
     found: Plan | None = None
     for end in ends:
-        found = _with_clears(
-            Plan("drop", end.tokens - notice, upto=end.seq), [each for each in results if each.seq > end.seq]
-        )
+        bare = Plan("drop", end.tokens - end.said - notice, upto=end.seq, said=end.said)
+        found = _with_clears(bare, [each for each in results if each.seq > end.seq])
         if budget.size - found.gain <= budget.target:
             return found
     return found if found is not None and found.gain > 0 else None

@@ -33,11 +33,13 @@ class Result:
 
 @frozen
 class End:
-    """A place where a cut may stand: the last row of a turn, the tokens on view up to it, and the raw ones."""
+    """A place where a cut may stand: the last row of a turn, the tokens on view up to it, and the raw ones. `said` are
+    those that users' words in the folded rows take behind a cut there, at most."""
 
     seq: int
     tokens: int
     raw: int
+    said: int = 0
 
 
 @frozen
@@ -70,14 +72,17 @@ def describe(
     summary_tokens: int,
     dropped_tokens: int,
     notice_tokens: int,
+    user_lines: int,
 ) -> Shape:
-    """The view behind row `after`, of which `cleared` rows (seq to text) show a receipt already."""
+    """The view behind row `after`, of which `cleared` rows (seq to text) show a receipt already. `user_lines` are the
+    tokens by which users' words beside it may grow."""
     history, session = context.history, context.session
     view = RowRange(session, after, history.range.upto)
     rows = list(history.rows(view))
     receipts = {seq: text for seq, text in cleared.items() if seq in view}
     lost = _Totals(unsent(context, rows))
     saved = _Totals({seq: _held(context, seq) - shown_tokens(context, seq, text) for seq, text in receipts.items()})
+    said = _Totals({row.ref.seq: _held(context, row.ref.seq) for row in rows if row.kind == "user"})
     join = history.open_join()
     protect = None if demand.protect is None else demand.protect.seq - 1
     barrier = min((each for each in (join, protect) if each is not None), default=None)
@@ -86,7 +91,7 @@ def describe(
         tokens=history.size(view) - lost.upto(view.upto) - saved.upto(view.upto),
         results=tuple(_results(context, rows, cleared)),
         ends=tuple(
-            End(end, raw - saved.upto(end), raw)
+            End(end, raw - saved.upto(end), raw, min(said.upto(end), user_lines))
             for end in _turn_ends(history, after)
             for raw in (history.size(RowRange(session, after, end)) - lost.upto(end),)
         ),

@@ -16,6 +16,7 @@ from refold import (
     Outcome,
     Projection,
     RowRange,
+    Section,
     Summary,
     SummaryFailed,
     Work,
@@ -165,12 +166,14 @@ class _Attempt:
         return evolve(written, after=self.demand.size - plan.gain - self._shorter(plan, written))
 
     def _shorter(self, plan: Plan, record: Record) -> int:
-        """Tokens by which the summary that came is shorter than the plan allowed."""
-        if plan.kind != "summary":
-            return 0
-        written = front(self.context, evolve(self.view, record=record))
+        """Tokens by which summary and users' words are shorter than the plan allowed."""
         sizing = self.context.sizing
-        return plan.limit - sum(sizing.request([each]) - self.context.fixed for each in written if each.id == "summary")
+        written = front(self.context, evolve(self.view, record=record))
+        grown = sizing.user_lines(written) - sizing.user_lines(front(self.context, self.view))
+        if plan.kind != "summary":
+            return plan.said - grown
+        took = sum(_size(self.context, each) for each in written if each.id == "summary")
+        return plan.limit - took + plan.said - grown
 
 
 def _refused(refusal: Refusal) -> Outcome:
@@ -192,8 +195,9 @@ def _guard(context: Context, view: Standing, settings: WindowSettings, soft: int
 
 
 def _shape(context: Context, demand: Demand, view: Standing) -> Shape:
-    sizing, record = context.sizing, view.record
-    by_id = {section.id: sizing.request([section]) - context.fixed for section in front(context, view)}
+    record = view.record
+    stands = front(context, view)
+    by_id = {section.id: _size(context, section) for section in stands}
     left = RowRange(context.session, view.summarized, view.after)
     told = notice(context.session, view.summarized, max(view.after, view.summarized + 1))
     return describe(
@@ -203,8 +207,15 @@ def _shape(context: Context, demand: Demand, view: Standing) -> Shape:
         record.cleared if record else {},
         summary_tokens=by_id.get("summary", 0),
         dropped_tokens=context.history.size(left) if record and record.lossy else 0,
-        notice_tokens=sizing.request([told]) - context.fixed,
+        notice_tokens=_size(context, told),
+        user_lines=max(0, context.user_lines() - context.sizing.user_lines(stands)),
     )
+
+
+def _size(context: Context, section: Section) -> int:
+    """Tokens of a section in front of the retained rows, without what users said, which the host shows behind it."""
+    sizing = context.sizing
+    return sizing.request([section]) - sizing.user_lines([section]) - context.fixed
 
 
 def _observation(view: Standing, status: str) -> Observation:

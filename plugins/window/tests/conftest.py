@@ -121,5 +121,5 @@ def act(
 
 def chat(session: Session, n: int, tokens: int) -> None:
     """A turn without calls, about that many tokens."""
-    session.user(f"question {n}: " + words(tokens // 2, f"question {n}"))
-    session.assistant(f"answer {n}: " + words(tokens // 2, f"answer {n}"))
+    session.user(f"question {n}: what is known of it?")
+    session.assistant(f"answer {n}: " + words(tokens, f"answer {n}"))

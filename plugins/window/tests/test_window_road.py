@@ -97,7 +97,7 @@ def test_a_summary_is_made_shorter_when_the_window_shrinks_and_only_the_newest_t
     prepared = session.prepare(4_000)
     assert outcome(prepared).kind == "summary"
     assert "what counts, in short" in texts(prepared)
-    assert "goal: question 0" in texts(prepared)
+    assert "1: question 0: what is known of it?" in texts(prepared)
     assert prepared.size.tokens < 2_400
     newest = records(session)[-1]
     assert (newest["first_seq"], newest["last_seq"], newest["lossy"]) == (1, 10, False)
@@ -454,10 +454,13 @@ def test_folds_of_others_stand_first_and_are_never_rewritten(
         prepared = session.prepare(WINDOW)
         if n > 1:
             assert kinds(prepared)[0] == "fold"
-            assert prepared.request.messages[0] == UserMessage("what happened in the first two turns")
+            first = prepared.request.messages[0]
+            assert isinstance(first, UserMessage)
+            assert first.text.startswith("what happened in the first two turns\n\n[users' own words")
     assert kinds(prepared) == ["fold", "summary", "tail"]
     assert all(record["first_seq"] == 5 for record in records(session))
-    assert not any("question 0" in read for read in kit.curator.read)
+    read = [read.partition("<newly-evicted-history>")[2] for read in kit.curator.read]
+    assert not any("question 0" in each for each in read)
 
 
 def test_a_child_session_has_its_own_window_and_changes_nothing_of_its_parent(kit: Kit, session: Session) -> None:

@@ -18,6 +18,7 @@ from refold.values.contexts import (
     History,
     Prior,
     Reducer,
+    ToolContext,
     Work,
     Writer,
 )
@@ -38,7 +39,16 @@ from refold.values.manifest import Manifest
 from refold.values.outcome import Applied, Blocked, Demand, Event, Nothing, Outcome, Summary
 from refold.values.rows import Call, Cut, Image, Replay, Row, RowRange, SourceRef
 from refold.values.sizes import Measured, Model, Sizing, Window
-from refold.values.tools import Command, ContextBlock, Importer, SessionFacts, Tool, ToolTraits
+from refold.values.tools import (
+    CallContext,
+    Command,
+    ContextBlock,
+    Importer,
+    SessionFacts,
+    Tool,
+    ToolResult,
+    ToolTraits,
+)
 
 if TYPE_CHECKING:
     from refold.agent import commands as commands
@@ -47,6 +57,7 @@ if TYPE_CHECKING:
     from refold.agent.session import Session
     from refold.agent.tools import HostTool
     from refold.agent.turn import Overflow
+    from refold.agent.turn_options import TurnOptions
     from refold.providers.failures import ProviderError
 
 __all__ = [
@@ -54,6 +65,7 @@ __all__ = [
     "Blocked",
     "Busy",
     "Call",
+    "CallContext",
     "Command",
     "CompactionFailed",
     "CompactionStrategy",
@@ -103,7 +115,10 @@ __all__ = [
     "SummaryRejected",
     "Superseded",
     "Tool",
+    "ToolContext",
+    "ToolResult",
     "ToolTraits",
+    "TurnOptions",
     "Vetoed",
     "Window",
     "Work",
@@ -119,6 +134,7 @@ _LATER = {
     "Overflow": "refold.agent.turn",
     "ProviderError": "refold.providers.failures",
     "Session": "refold.agent.session",
+    "TurnOptions": "refold.agent.turn_options",
     "commands": "refold.agent.commands",
     "events": "refold.agent.events",
 }

@@ -109,6 +109,10 @@ class Hooks:
     def tools(self) -> Sequence[Tool] | None:
         """Read-only tools for the model. On a collision of names the earlier extension in registry order wins.
 
+        A tool's context is a view of the session and of the call: `context.cancelled()` says when to end,
+        `context.progress(done, total, text)` tells whoever waits. A tool may be async; it is awaited on the event loop
+        that the turn was begun from, else on a private one.
+
         Example:
 
             @hookimpl

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+from refold import Session
 from refold.agent import events
 from refold.agent.commands import HOST
+
+from tests.pictures import png
 
 from .wires import Say
 
@@ -43,3 +48,27 @@ def test_the_page_names_every_event_and_command() -> None:
         assert event.__name__ in PAGE
     for name in HOST:
         assert f"/{name}" in PAGE
+
+
+class Page:
+    """A page of a browser, as far as the program looks at one."""
+
+    async def screenshot(self) -> bytes:
+        return png(4, 4)
+
+
+def test_the_tools_of_the_page_run(
+    session: Session, model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, heard: list[Any]
+) -> None:
+    (program,) = [each for each in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "ToolResult" in each]
+    make = tmp_path / "make"
+    make.write_text("#!/bin/sh\necho compiling $1\necho linking $1\n")
+    make.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    exec(program, {"session": session, "page": Page(), "input": lambda words: "yes"})
+    model.plays(Say("", (("1", "build", {"target": "all"}), ("2", "screenshot", {}))), Say("Built."))
+    assert session.send("Build it", on_event=heard.append).text == "Built."
+    built, shown = (row for row in session.rows() if row.kind == "result")
+    assert built.text == '{"exit":0}'
+    assert (shown.text, [image.width for image in shown.images]) == ("the page", [4])
+    assert [event.text for event in heard if isinstance(event, events.CallProgress)][-1] == "linking all"

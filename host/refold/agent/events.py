@@ -36,13 +36,28 @@ class CallStarted:
 
 
 @frozen
+class CallProgress:
+    """A tool tells how far it is: `done` of `total` (None: it does not know), in units of its own, and a text."""
+
+    name: ClassVar[str] = "call_progress"
+    call: Call
+    done: float
+    total: float | None
+    text: str
+
+
+@frozen
 class CallFinished:
-    """A tool call ended; its result becomes durable together with those of the other calls of the step."""
+    """A tool call ended; its result becomes durable together with those of the other calls of the step.
+
+    `images` is how many pictures came with it.
+    """
 
     name: ClassVar[str] = "call_finished"
     call: Call
     text: str
     ok: bool
+    images: int = 0
 
 
 @frozen
@@ -120,6 +135,7 @@ Event = (
     AnswerText
     | ReasoningText
     | CallStarted
+    | CallProgress
     | CallFinished
     | RowsAppended
     | CompactionStarted

@@ -1,16 +1,41 @@
-"""What a session asks of one extension outside of a request: a command, the bytes of a picture."""
+"""What a session asks of one extension outside of a request: a tool, a command, the bytes of a picture."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any
 
-from refold.prepare.context import View
+from attrs import define
+
+from refold.prepare.context import BoundContext, View
 from refold.prepare.listen import say
 from refold.prepare.work import Bench, BoundWork, PictureWork
 from refold.registry.answers import checked
 from refold.values.errors import NotFound, RefoldError
 from refold.values.rows import Image
+from refold.values.tools import CallContext
+
+
+@define(eq=False)
+class BoundToolContext(BoundContext):
+    """`ToolContext`: the context of an extension's tool, with the call that it answers."""
+
+    running: CallContext
+
+    @property
+    def call_id(self) -> str:
+        return self.running.call_id
+
+    @property
+    def stop(self) -> threading.Event:
+        return self.running.stop
+
+    def cancelled(self) -> bool:
+        return self.running.cancelled()
+
+    def progress(self, done: float, total: float | None = None, text: str = "") -> None:
+        self.running.progress(done, total, text)
 
 
 def picture(view: View, bench: Bench, image: Image) -> bytes:

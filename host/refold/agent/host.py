@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, Self
 
 from attrs import frozen
 
+from refold.agent import app_input
 from refold.agent.home import home_path
 from refold.agent.slash import match_model
 from refold.providers.client import Client
@@ -58,7 +59,7 @@ class Host:
 
     def __init__(self, home: Path | str | None = None, *, summarizers: Sequence[Summarizer] | None = None) -> None:
         self.home = home_path(home)
-        self.summarizers = summarizers if summarizers is None else tuple(summarizers)
+        self.summarizers = app_input.summarizers(summarizers)
         self.database = Database(self.home / "refold.db")
         self._problems = tuple(Problem(None, text) for text in finish_deletions(self.database))
         self.registry = Registry(self.home, partial(claim_stores, self.database), partial(migrate, self.database))
@@ -143,6 +144,8 @@ class Host:
         from refold.importers.formats import BUILT_IN
         from refold.importers.store import import_file
 
+        if progress is not None:
+            app_input.plain_function("progress", progress)
         added = tuple(importer for _, importer in self.registry.composition().importers)
         return import_file(
             self.database, source, format=format, session=session, importers=(*BUILT_IN, *added), progress=progress

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field
 
 from refold.agent import events
+from refold.agent.calls import Calls
 from refold.agent.compact_tool import COMPACT_TOOL, compact_tool_spec
 from refold.agent.hearing import Emit, Hearing
 from refold.agent.recovery import believed, figures, revealed_window
@@ -19,8 +21,6 @@ from refold.agent.tools import Cap, HostTool, Returned, share
 from refold.prepare import head, road, snapshot
 from refold.prepare.context import BoundContext
 from refold.prepare.draw import open_view
-from refold.prepare.keep import without_keep
-from refold.prepare.listen import say
 from refold.prepare.request import Desk, Prepared, Recovered
 from refold.providers.anthropic import MAX_TOKENS
 from refold.providers.bound_thinking import stamped
@@ -42,15 +42,12 @@ if TYPE_CHECKING:
     from refold.agent.session import Session
     from refold.registry.composition import Composition
     from refold.registry.contributions import Extension
-    from refold.values.tools import Tool
 
 LEAST_OUTPUT = 512
 """Tokens that an answer may take however full the window is."""
 
 RENEWAL = 60.0
 """Seconds after which the lease is renewed before a request."""
-
-NO_APPROVAL = "[not executed: this call needs approval, and it was not given]"
 
 
 @define(eq=False)
@@ -62,6 +59,7 @@ class Sending:
     lease: Lease
     stop: threading.Event
     composition: Composition
+    calls: Calls
     read_only: bool = False
     _refused: bool = field(default=False, init=False)
     _elided: dict[int, str] = field(factory=dict, init=False)
@@ -256,38 +254,26 @@ class Sending:
         if own is None and call.name == COMPACT_TOOL and self._compact_spec():
             return self._compact(call, emit)
         if own is not None and (own.read_only or not self.read_only):
-            return self._own(own, call, of)
+            cap = evolve(self._cap(of), max_lines=own.max_lines, max_bytes=own.max_bytes)
+            return self.calls.own(own, call, cap, emit)
         for extension, tool in self.composition.tools:
             if tool.name == call.name:
-                return self._extension(extension, tool, call, of)
+                return self.calls.extension(tool, call, self._cap(of), emit, partial(self._view, extension))
         offered = ", ".join(self._offered()) or "none"
         return Returned(call, f"no tool is named {call.name!r}; the tools are: {offered}", ok=False)
-
-    def _own(self, tool: HostTool, call: Call, of: int) -> Returned:
-        cap = evolve(self._cap(of), max_lines=tool.max_lines, max_bytes=tool.max_bytes)
-        try:
-            approved = not tool.approval or (self.session.approve is not None and self.session.approve(call))
-        except (Exception, SystemExit) as error:
-            return Returned(
-                call, cap.cut(f"[not executed: whether it is approved could not be asked: {say(error)}]"), ok=False
-            )
-        if not approved:
-            return Returned(call, NO_APPROVAL, ok=False)
-        return _run(call, lambda: tool.call(without_keep(call.arguments, tool.parameters)), cap)
 
     def _cap(self, of: int) -> Cap:
         """What the result of one of `of` calls may take."""
         standing = self._standing or self._look(Hearing())
-        return Cap(share(self._window, of), Sizer(standing.ask.model, standing.ask.learnt_percent).text)
+        return Cap(share(self._window, of), Sizer(standing.ask.model, standing.ask.learnt_percent))
 
-    def _extension(self, extension: Extension, tool: Tool, call: Call, of: int) -> Returned:
-        def run() -> str:
-            standing = self._look(Hearing())
-            with self.session.host.database.read() as reader:
-                view, _ = open_view(standing.desk, standing.ask, reader)
-                return tool.call(BoundContext(view, extension), without_keep(call.arguments, tool.parameters))
-
-        return _run(call, run, self._cap(of))
+    @contextmanager
+    def _view(self, extension: Extension) -> Iterator[BoundContext]:
+        """The session as an extension's tool sees it, in one snapshot."""
+        standing = self._look(Hearing())
+        with self.session.host.database.read() as reader:
+            view, _ = open_view(standing.desk, standing.ask, reader)
+            yield BoundContext(view, extension)
 
     def _compact(self, call: Call, emit: Emit) -> Returned:
         """The model asked for a compaction: the row of its call stays."""
@@ -355,14 +341,6 @@ class Sending:
 def _held() -> AbstractContextManager[object]:
     """The turn holds the session's lease already."""
     return nullcontext()
-
-
-def _run(call: Call, run: Callable[[], str], cap: Cap) -> Returned:
-    try:
-        return Returned(call, cap.cut(str(run())))
-    except (Exception, SystemExit) as error:
-        words = (not isinstance(error, SystemExit) and str(error)) or say(error)
-        return Returned(call, cap.cut(f"{call.name} failed: {words}"), ok=False)
 
 
 def _output(most: int | None, prepared: Prepared) -> int | None:

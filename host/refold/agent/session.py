@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from attrs import evolve
+from attrs import define, evolve, field
 
-from refold.agent import extension_calls, seen
+from refold.agent import app_input, extension_calls, seen
+from refold.agent.calls import Calls
 from refold.agent.events import Event, TurnFinished
 from refold.agent.folds import stored_folds
 from refold.agent.follow_ups import FollowUps
@@ -22,6 +23,8 @@ from refold.agent.streaming import astreamed, awaited, streamed
 from refold.agent.tail import Tail, page, tail_snapshot
 from refold.agent.tools import HostTool
 from refold.agent.turn import Turn
+from refold.agent.turn_options import MAX_STEPS, TurnOptions, TurnSettings, listener
+from refold.agent.worker import Worker
 from refold.importers.export import export_lines
 from refold.prepare import road
 from refold.prepare.context import View
@@ -44,23 +47,24 @@ if TYPE_CHECKING:
 _NEW = SourceRef("", 0)
 
 
+@define(eq=False, repr=False, slots=False)
 class Session:
     """A session of a `Host`. What it appends is durable when the call returns.
 
     `system` and `tools` are the host app's own: what stands before the history in every request. They may be set at
     any time; a changed system prompt arrives at the next compaction, and is told in a note until then. None, as it is
-    at first, leaves what was sent before. `approve` is asked before a call of a tool that needs approval.
+    at first, leaves what was sent before. `approve` is asked before a call of a tool that needs approval, and may be
+    async; `True` approves, nothing else does. Setting what cannot be one of these raises Refused.
     """
 
-    def __init__(self, host: Host, id: str) -> None:
-        self.host = host
-        self.id = id
-        self.system: str | None = None
-        self.tools: tuple[HostTool, ...] = ()
-        self.approve: Callable[[Call], bool] | None = None
-        self._follow_ups = FollowUps()
-        self._stops: set[threading.Event] = set()
-        self.memory = Memory()
+    host: Host
+    id: str
+    system: str | None = field(default=None, init=False, validator=app_input.system_prompt)
+    tools: tuple[HostTool, ...] = field(default=(), init=False, converter=app_input.tools)
+    approve: Callable[[Call], object] | None = field(default=None, init=False, validator=app_input.approval)
+    memory: Memory = field(factory=Memory, init=False)
+    _follow_ups: FollowUps = field(factory=FollowUps, init=False)
+    _stops: set[threading.Event] = field(factory=set, init=False)
 
     @property
     def record(self) -> sessions.Session:
@@ -171,7 +175,7 @@ class Session:
         Busy when the session is held, Refused for an unknown model or level; then nothing changed.
         """
         with self._stoppable(stop) as stopped:
-            hearing = Hearing(on_event, stopped.is_set)
+            hearing = Hearing(listener(on_event), stopped.is_set)
             wish = self._wish(window, None, instructions, summarizer, reasoning)
             hold = partial(lease, self.host.database, self.id, "compact")
             standing = self.look(wish, Ears(hold, hearing.started, hearing.progress, stopped.is_set))
@@ -198,60 +202,50 @@ class Session:
 
     # The turn
 
-    def send(
-        self,
-        text: str,
-        images: Sequence[Image] = (),
-        *,
-        read_only: bool = False,
-        on_event: Emit = unheard,
-        max_steps: int | None = None,
-        stop: threading.Event | None = None,
-    ) -> TurnFinished:
+    def send(self, text: str, images: Sequence[Image] = (), **options: Unpack[TurnOptions]) -> TurnFinished:
         """Sends a prompt and runs the turn to its end: calls run, compaction happens when due, refusals are recovered.
 
-        `on_event` hears everything while it happens, in this thread. `read_only` offers read-only tools alone;
-        `max_steps` bounds the answers; `stop` ends the turn when set, as `cancel` does. Raises Refused or NotFound for
-        an empty prompt or when no model can be asked, Busy when the session is held; then nothing was appended. Raises
-        ProviderError when the provider failed, Overflow when the request cannot be made to fit; then the prompt and
-        whatever came are kept, and `resume` goes on.
+        Raises Refused or NotFound for an empty prompt, for options that cannot be (`TurnOptions`) or when no model can
+        be asked, Busy when the session is held; then nothing was appended. Raises ProviderError when the provider
+        failed, Overflow when the request cannot be made to fit; then the prompt and whatever came are kept, and
+        `resume` goes on.
         """
-        if not images and not text.strip():
-            raise Refused("the prompt is empty; nothing was sent; write something, or resume the turn that broke off")
-        prompt = Row(_NEW, "user", 0, 0, opens=True, text=text, images=tuple(images))
-        return self._turn(prompt, read_only, on_event, max_steps, stop)
+        words, shown = app_input.prompt(text, images)
+        return self._turn(Row(_NEW, "user", 0, 0, opens=True, text=words, images=shown), options)
 
-    def resume(
-        self,
-        *,
-        read_only: bool = False,
-        on_event: Emit = unheard,
-        max_steps: int | None = None,
-        stop: threading.Event | None = None,
-    ) -> TurnFinished:
+    def resume(self, **options: Unpack[TurnOptions]) -> TurnFinished:
         """Goes on with the newest turn where it stopped: after a provider that failed, a cancel, too many steps, or in
         a session whose last row is the user's. Calls that nobody answered are told so.
 
         Options and errors are those of `send`; Refused also when the newest turn is answered.
         """
-        return self._turn(None, read_only, on_event, max_steps, stop)
+        return self._turn(None, options)
 
-    def _turn(
-        self, prompt: Row | None, read_only: bool, emit: Emit, max_steps: int | None, stop: threading.Event | None
-    ) -> TurnFinished:
-        with lease(self.host.database, self.id, "send") as mine, self._stoppable(stop) as stopped:
-            sending = Sending(self, mine, stopped, self.host.composition(self.id), read_only)
-            return Turn(sending, emit, self._follow_ups, max_steps).run(prompt)
+    def _turn(self, prompt: Row | None, options: TurnOptions) -> TurnFinished:
+        wanted = TurnSettings(**options)
+        most = wanted.max_steps or self.host.models.file().max_steps or MAX_STEPS
+        with (
+            lease(self.host.database, self.id, "send") as mine,
+            self._stoppable(wanted.stop) as stopped,
+            closing(Worker(f"tools of {self.id}", wanted.loop)) as worker,
+        ):
+            calls = Calls(self, stopped, worker)
+            sending = Sending(self, mine, stopped, self.host.composition(self.id), calls, wanted.read_only)
+            return Turn(sending, wanted.on_event, self._follow_ups, most).run(prompt)
 
-    def stream(self, text: str, images: Sequence[Image] = (), **options: Any) -> Iterator[Event]:
+    def stream(self, text: str, images: Sequence[Image] = (), **options: Unpack[TurnOptions]) -> Iterator[Event]:
         """Like `send`, event by event; `TurnFinished` is the last. Ending the iteration early cancels the turn."""
         return streamed(self, text, images, options)
 
-    async def asend(self, text: str, images: Sequence[Image] = (), **options: Any) -> TurnFinished:
-        """`send` for asyncio: it runs in a thread. Cancelling the task cancels the turn."""
-        return await awaited(self, text, images, options)
+    async def asend(self, text: str, images: Sequence[Image] = (), **options: Unpack[TurnOptions]) -> TurnFinished:
+        """`send` for asyncio: it runs in a thread, async tools on this loop. Cancelling the task cancels the turn."""
+        return await awaited(partial(self.send, text, images), options)
 
-    def astream(self, text: str, images: Sequence[Image] = (), **options: Any) -> AsyncIterator[Event]:
+    async def aresume(self, **options: Unpack[TurnOptions]) -> TurnFinished:
+        """`resume` for asyncio, as `asend` is `send`."""
+        return await awaited(self.resume, options)
+
+    def astream(self, text: str, images: Sequence[Image] = (), **options: Unpack[TurnOptions]) -> AsyncIterator[Event]:
         """`stream` for asyncio."""
         return astreamed(self, text, images, options)
 
@@ -260,7 +254,8 @@ class Session:
 
         False when no turn of this object runs: then nothing was added, and `send` is the way.
         """
-        return self._follow_ups.offer(Row(_NEW, "user", 0, 0, text=text, images=tuple(images)))
+        words, shown = app_input.prompt(text, images)
+        return self._follow_ups.offer(Row(_NEW, "user", 0, 0, text=words, images=shown))
 
     def cancel(self) -> None:
         """Stops the turn or compaction that runs, as soon as it can. Safe from any thread."""

@@ -8,6 +8,7 @@ from typing import Protocol
 from attrs import define, evolve, field
 
 from refold.agent import events
+from refold.agent.calls import HALTED, STOPPED
 from refold.agent.events import Event, TurnFinished
 from refold.agent.follow_ups import FollowUps
 from refold.agent.hearing import Emit
@@ -31,8 +32,6 @@ PARTS = 4
 
 CUT = "[the answer was stopped here]"
 BROKEN = "[the answer broke off here]"
-STOPPED = "[not executed: the turn was stopped]"
-HALTED = "[stopped while it ran: it may have had effects]"
 INTERRUPTED = "[no result: the process ended; this call may or may not have run]"
 
 _NEW = SourceRef("", 0)
@@ -104,7 +103,7 @@ class Turn:
     host: TurnHost
     emit: Callable[[Event], object]
     follow_ups: FollowUps
-    max_steps: int | None = None
+    max_steps: int
     _text: list[str] = field(factory=list, init=False)
     _recovered: bool = field(default=False, init=False)
     _left_out: bool = field(default=False, init=False)
@@ -156,7 +155,9 @@ class Turn:
                 return self._finished(answer.stop if answer.stop in ("length", "refusal") else "end", answer.text)
             if self.host.cancelled():
                 return self._finished("cancelled", answer.text)
-            if self.max_steps is not None and steps >= self.max_steps:
+            if steps >= self.max_steps:
+                bound = f"all of its {steps:,} steps (max_steps, or maxSteps in models.json, says how many)"
+                self.emit(events.Noticed(f"the turn took {bound}; {self.host.how_to_go_on()}"))
                 return self._finished("steps", answer.text)
 
     def _append(self, rows: Sequence[Row]) -> None:
@@ -334,7 +335,7 @@ class Turn:
     def _call(self, call: Call, of: int) -> Returned:
         self.emit(events.CallStarted(call))
         returned = self.host.call(call, of, self.emit)
-        self.emit(events.CallFinished(call, returned.text, returned.ok))
+        self.emit(events.CallFinished(call, returned.text, returned.ok, len(returned.images)))
         return returned
 
 
@@ -347,7 +348,8 @@ def waits_for_answer(newest: Row | None) -> bool:
 
 
 def _result(returned: Returned) -> Row:
-    return Row(_NEW, "result", 0, 0, text=returned.text, call_id=returned.call.id, ok=returned.ok)
+    call_id, ok, images = returned.call.id, returned.ok, returned.images
+    return Row(_NEW, "result", 0, 0, text=returned.text, call_id=call_id, ok=ok, images=images)
 
 
 def _overflow(prepared: Prepared, refusal: Refusal, window: Window, *, retried: bool = False) -> Overflow:

@@ -65,6 +65,9 @@ class Screen:
                 lines = self.close()
                 self.status = f"{visible(call.name)} runs"
                 return [*lines, Line("call", _clipped(f"{call.name} {json.dumps(dict(call.arguments))}"))]
+            case events.CallProgress(call=call, done=done, total=total, text=text):
+                far = f"{done:,}" if total is None else f"{done:,} of {total:,}"
+                self.status = visible(", ".join(filter(None, (f"{call.name}: {far}", text))))
             case events.CallFinished(text=text, ok=ok):
                 self.status = ""
                 return [Line("result" if ok else "error", _result(text, ok))]

@@ -17,12 +17,20 @@ from refold.cli.signals import ending
 from refold.cli.visible import visible_lines
 from refold.transcript.requests import Asked
 
+steps_option = click.option(
+    "--max-steps",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Answers that the turn may take (else maxSteps of models.json, else 100).",
+)
+
 
 @click.command("send")
 @named_session
 @click.argument("text")
+@steps_option
 @every_command
-def send_command(session: str, text: str, home: Path | None, as_json: bool) -> int:
+def send_command(session: str, text: str, max_steps: int | None, home: Path | None, as_json: bool) -> int:
     """Send TEXT to the model of SESSION and print its answer. `-` as TEXT is read from standard input.
 
     Tools of enabled extensions run on the way, and the session is compacted when that is due.
@@ -31,13 +39,14 @@ def send_command(session: str, text: str, home: Path | None, as_json: bool) -> i
     Example: refold send my-session "What is left to do?"
     """
     text = sys.stdin.read() if text == "-" else text
-    return _turn(home, session, as_json, lambda found, **listen: found.send(text, **listen))
+    return _turn(home, session, as_json, lambda found, **listen: found.send(text, max_steps=max_steps, **listen))
 
 
 @click.command("resume")
 @newest_session
+@steps_option
 @every_command
-def resume_command(session: str | None, home: Path | None, as_json: bool) -> int:
+def resume_command(session: str | None, max_steps: int | None, home: Path | None, as_json: bool) -> int:
     """Go on with the newest turn of SESSION where it stopped, and print the answer.
 
     For a turn that failed, was stopped, or took too many steps. The prompt is not sent a second time.
@@ -45,7 +54,7 @@ def resume_command(session: str | None, home: Path | None, as_json: bool) -> int
     
     Example: refold resume my-session
     """
-    return _turn(home, session, as_json, lambda found, **listen: found.resume(**listen))
+    return _turn(home, session, as_json, lambda found, **listen: found.resume(max_steps=max_steps, **listen))
 
 
 def _turn(home: Path | None, session: str | None, as_json: bool, run: Callable[..., TurnFinished]) -> int:

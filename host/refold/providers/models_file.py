@@ -99,17 +99,22 @@ class _File:
     models: dict[str, ModelEntry] = field(factory=dict)
     default: str | None = None
     summarizer: SummarizerEntry = field(factory=SummarizerEntry)
+    max_steps: int | None = field(default=None, validator=_COUNT)
 
 
 @frozen
 class ModelsFile:
-    """The file as it serves, and its faults, each with its path. Model ids are `provider/model`."""
+    """The file as it serves, and its faults, each with its path. Model ids are `provider/model`.
+
+    `max_steps` bounds the answers of a turn; None: it does not say.
+    """
 
     providers: Mapping[str, ProviderConfig] = field(factory=dict)
     models: Mapping[str, ModelEntry] = field(factory=dict)
     default: str | None = None
     summarizer: SummarizerEntry = field(factory=SummarizerEntry)
     faults: tuple[str, ...] = ()
+    max_steps: int | None = None
 
 
 def read_models(home: Path) -> ModelsFile:
@@ -143,7 +148,8 @@ def read_models(home: Path) -> ModelsFile:
     wrong = {each: fault for each in summarizer.fallbacks if (fault := _unknown_model(each, providers))}
     faults += [f"$.summarizer.fallbacks: {fault}" for fault in wrong.values()]
     kept = tuple(each for each in summarizer.fallbacks if each not in wrong)
-    return ModelsFile(providers, models, default, SummarizerEntry(summarizer.model, kept), tuple(faults))
+    summarizer = SummarizerEntry(summarizer.model, kept)
+    return ModelsFile(providers, models, default, summarizer, tuple(faults), read.max_steps)
 
 
 def _structured(sections: dict[str, Any]) -> tuple[_File, list[str]]:
@@ -160,7 +166,9 @@ def _structured(sections: dict[str, Any]) -> tuple[_File, list[str]]:
     models = _entries(reader, sections.get("models"), ModelEntry)
     default = sections.get("default")
     summarizer = reader.section("summarizer", sections.get("summarizer", {}), SummarizerEntry).value
-    return _File(providers, models, default if isinstance(default, str) else None, summarizer), faults
+    steps = sections.get("maxSteps")
+    most = steps if type(steps) is int and steps >= 1 else None
+    return _File(providers, models, default if isinstance(default, str) else None, summarizer, most), faults
 
 
 def _entries(reader: Reader, section: Any, cls: type[T]) -> dict[str, T]:

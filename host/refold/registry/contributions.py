@@ -178,6 +178,8 @@ def _check_fields(item: Tool | Command | Importer) -> None:
         json_bytes(item.parameters)
     except (TypeError, ValueError, RecursionError) as error:
         raise Faulty(f"gives the {what} {item.name}, whose parameters are no JSON ({words(error)})") from error
+    if not callable(run := item.call if isinstance(item, Tool) else item.run):
+        raise Faulty(f"gives the {what} {item.name}, which is run by {type(run).__name__}, not a function")
     if isinstance(item, Tool) and not isinstance(item.traits, ToolTraits):
         raise Faulty(f"gives the {what} {item.name}, whose traits are {type(item.traits).__name__}, not ToolTraits")
 

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 from attrs import field, frozen
 
 from refold.summarize.prompt import Prompt
-from refold.values.errors import SummaryFailed
+from refold.values.errors import RefoldError, SummaryFailed
 
 Stop = Literal["end", "length", "tool", "refusal", "other"]
 """Why a reply ended: by itself, at the output limit, with a tool call, refused by the provider, anything else."""
@@ -100,3 +100,18 @@ class Summarizer(Protocol):
         Raises TooLarge when the prompt does not fit, SummaryFailed for any other failure of the provider, and
         SummaryRejected when no acceptable text can be made of this prompt.
         """
+
+
+def asked(summarizer: Summarizer, prompt: Prompt, limit: int, deadline: Deadline) -> Reply:
+    """Its reply to the prompt. Nobody type-checks the summarizer of a host app: raises SummaryFailed, naming it, for an
+    answer that is no reply and for any error of its own, so that the next one is asked."""
+    try:
+        reply = summarizer.complete(prompt, limit, deadline)
+    except RefoldError:
+        raise
+    except Exception as error:
+        words = " ".join(str(error).split())[:300]
+        raise SummaryFailed(f"{summarizer.name} raised {type(error).__name__}: {words}") from error
+    if not isinstance(reply, Reply):
+        raise SummaryFailed(f"{summarizer.name} answered {type(reply).__name__}, not a Reply")
+    return reply

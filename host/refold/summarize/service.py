@@ -21,7 +21,7 @@ from refold.summarize.flatten import Material, flatten
 from refold.summarize.offline import Offline
 from refold.summarize.passes import HALVINGS, LEAST, Course, PassCache, budget, content_key, newest_lines, taken
 from refold.summarize.prompt import Prompt
-from refold.summarize.reply import Deadline, Reply, Stopped, Summarizer, TooLarge
+from refold.summarize.reply import Deadline, Reply, Stopped, Summarizer, TooLarge, asked
 from refold.summarize.user_lines import NO_CHOICE, Choice, Line
 from refold.values.errors import SummaryFailed, SummaryRejected
 from refold.values.outcome import Summary
@@ -238,7 +238,7 @@ class _Work:
         key = content_key(summarizer.name, self.reasoning, prompt, room)
         reply = self.cache.get(key)
         if reply is None:
-            reply = summarizer.complete(prompt, room, self.deadline)
+            reply = asked(summarizer, prompt, room, self.deadline)
             self.deadline.check()
         choice, text = self._judged(reply, prompt.lines)
         self.cache.put(key, reply)

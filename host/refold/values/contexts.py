@@ -11,7 +11,7 @@ from refold.values.inputs import Projection
 from refold.values.outcome import Demand, Outcome, Summary
 from refold.values.rows import Cut, Image, Replay, Row, RowRange, SourceRef
 from refold.values.sizes import Measured, Model, Sizing, Window
-from refold.values.tools import ToolTraits
+from refold.values.tools import CallContext, ToolTraits
 
 T = TypeVar("T")
 
@@ -133,6 +133,10 @@ class Context(Protocol):
 
     def delegate(self, id: str) -> Delegate | None:
         """Another installed strategy, bound to its own settings and tables; None when it is not installed."""
+
+
+class ToolContext(Context, CallContext, Protocol):
+    """The context of an extension's tool: a view of the session, and the call that it answers."""
 
 
 class Writer(Protocol):

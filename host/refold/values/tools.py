@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from attrs import frozen
 
-from refold.values.rows import Row
+from refold.values.rows import Image, Row
 
 if TYPE_CHECKING:
-    from refold.values.contexts import Context, Work
+    import threading
+
+    from refold.values.contexts import ToolContext, Work
 
 
 @frozen
@@ -31,14 +33,53 @@ class ToolTraits:
     pins: str | None = None
 
 
+class CallContext(Protocol):
+    """One tool call, as the tool that runs it sees it. Safe from any thread."""
+
+    @property
+    def session(self) -> str:
+        """The id of the session."""
+
+    @property
+    def call_id(self) -> str:
+        """The id that the model gave the call."""
+
+    @property
+    def stop(self) -> threading.Event:
+        """Set when the call should end; to be waited for, and to be given to what the call starts."""
+
+    def cancelled(self) -> bool:
+        """Whether the call should end. What is returned within a second is its result; later nobody waits for it."""
+
+    def progress(self, done: float, total: float | None = None, text: str = "") -> None:
+        """Tells whoever waits (event `CallProgress`) how much of how much is done, and what is being done."""
+
+
+@frozen
+class ToolResult:
+    """What a tool gives back when a text alone is not enough.
+
+    `images` are pictures by their bytes (PNG, JPEG, GIF, WebP, HEIC), which are stored with the row, or by reference.
+    Bytes that are no picture become a line that says so. `ok` false: the call failed.
+    """
+
+    text: str = ""
+    images: Sequence[bytes | Image] = ()
+    ok: bool = True
+
+
 @frozen
 class Tool:
-    """A read-only tool that an extension offers to the model. `parameters` is a JSON schema of its arguments."""
+    """A read-only tool that an extension offers to the model. `parameters` is a JSON schema of its arguments.
+
+    `call` runs beside the turn, in a thread of the turn's tools, and may be async. It returns a text, JSON values,
+    bytes, None or a `ToolResult`; what it raises is an error result.
+    """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
-    call: Callable[[Context, Mapping[str, Any]], str]
+    call: Callable[[ToolContext, Mapping[str, Any]], object]
     traits: ToolTraits = ToolTraits()
 
 

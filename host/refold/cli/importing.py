@@ -21,22 +21,46 @@ SMALL = 4_000
 
 
 @click.command("import")
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--format", metavar="NAME", help="Its format (else it is detected).")
+@click.argument("files", type=click.Path(path_type=Path, allow_dash=True), nargs=-1, metavar="[FILE]...")
+@click.option("--agent", metavar="NAME", help="Take what this agent keeps on this machine; FILE then names some of it.")
+@click.option("--list", "only_list", is_flag=True, help="Show what there is, and import nothing.")
+@click.option("--all", "everything", is_flag=True, help="Import all that the agent keeps.")
+@click.option("--format", metavar="NAME", help="The format (else it is detected).")
 @click.option("--session", metavar="ID", help="The session it goes into (else one named after the file's own).")
 @every_command
-def import_command(file: Path, format: str | None, session: str | None, home: Path | None, as_json: bool) -> None:
-    """Import a session file of another agent. The same file again adds what it has grown by.
+def import_command(
+    files: tuple[Path, ...],
+    agent: str | None,
+    only_list: bool,
+    everything: bool,
+    format: str | None,
+    session: str | None,
+    home: Path | None,
+    as_json: bool,
+) -> int:
+    """Import session files of other agents. The same file again adds what it has grown by.
 
-    Once a row stands it is not changed: when a file is read while an answer is half written, the next import makes a
-    new session of it.
+    FILE is a file, a folder with all that it holds, or - for standard input. Once a row stands it is not changed: when
+    a file is read while an answer is half written, the next import makes a new session of it.
 
-    FILE may be - for standard input. Formats: refold, Claude Code, Codex, pi, Gemini CLI, Anthropic and OpenAI
-    messages, and those that extensions bring.
+    Agents: claude-code, codex, pi, gemini-cli, qwen-code, copilot-cli, kimi-cli, opencode, cline, roo-code, aider.
+    Formats: theirs, refold's own, swe-agent, tau-bench, message lists of providers and libraries, and those that
+    extensions bring.
 
     \b
     Example: refold import session.jsonl
+             refold import --agent claude-code --list
     """
+    if not files and not agent:
+        raise click.UsageError("name a FILE, a folder, or an --agent")
+    if agent is None and everything:
+        raise click.UsageError("--all goes with --agent; a folder is imported whole")
+    single = agent is None and len(files) == 1 and not only_list and not files[0].is_dir()
+    if session is not None and not single:
+        raise click.UsageError("--session names the target of one file")
+    if not single:
+        return _many(files, agent, only_list, everything, format, home, as_json)
+    file = files[0]
     source = sys.stdin.buffer if str(file) == "-" else file
     with Host(home) as host, progress_bar(f"importing {file.name}", in_bytes=True) as progress:
         done = host.import_file(source, format=format, session=session, progress=progress)
@@ -46,12 +70,35 @@ def import_command(file: Path, format: str | None, session: str | None, home: Pa
     if len(done.skipped) > _SKIPS_SHOWN:
         note(f"and {len(done.skipped) - _SKIPS_SHOWN:,} more; --json lists them all")
     if as_json:
-        print_json(_document(done))
+        print_json(document(done))
     else:
         _draw(done)
+    return 0
 
 
-def _document(done: Imported) -> dict[str, Any]:
+def _many(
+    files: tuple[Path, ...],
+    agent: str | None,
+    only_list: bool,
+    everything: bool,
+    format: str | None,
+    home: Path | None,
+    as_json: bool,
+) -> int:
+    from refold.cli import importing_many as many
+
+    found, others = (many.of_agent(agent), 0) if agent else many.of_paths(files)
+    if only_list:
+        many.show_list(found, as_json)
+        return 0
+    if agent:
+        found = many.chosen(found, everything, [str(word) for word in files])
+    with Host(home) as host:
+        return many.import_all(host, found, others, format, as_json)
+
+
+def document(done: Imported) -> dict[str, Any]:
+    """What `--json` tells of one file."""
     return {
         "session": done.session,
         "format": done.format,

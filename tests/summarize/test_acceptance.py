@@ -59,7 +59,7 @@ def test_the_error_names_both_sizes() -> None:
     assert (error.reason, error.size, error.source, error.code) == ("not_smaller", 50, 40, "summary_rejected")
 
 
-@pytest.mark.parametrize("module", ["clip", "detect", "passes"])
+@pytest.mark.parametrize("module", ["choosing", "clip", "passes"])
 def test_the_examples_in_docstrings_are_true(module: str) -> None:
     failed, tried = doctest.testmod(importlib.import_module(f"refold.summarize.{module}"))
     assert (failed, tried > 0) == (0, True)

@@ -15,7 +15,7 @@ from refold.summarize.passes import HALVINGS, Course, PassCache, budget
 from refold.summarize.prompt import Prompt
 from refold.summarize.reply import Deadline, Reply, Stopped, TooLarge
 from refold.summarize.service import summarize
-from refold.summarize.standing import TAG, Item, Standing, read
+from refold.summarize.user_lines import Choice, Line
 
 from .scripted import Scripted
 from .sessions import Session
@@ -211,26 +211,33 @@ def test_the_cache_forgets_what_was_used_longest_ago() -> None:
     assert [cache.get(key) is not None for key in ("a", "b", "c")] == [True, False, True]
 
 
-def test_what_users_set_survives_a_model_that_ignores_it() -> None:
-    rows = [Row(SourceRef("s", 1), "user", 1, 0, opens=True, text="Never deploy on Friday. What is next?"), *history(3)]
-    summary = summarize(rows, summarizers=[Scripted("All fine.")])
-    again = summarize(history(3), previous=summary.text, summarizers=[Scripted("Still fine.")])
-    standing, body = read(again.text)
-    assert Item("goal", "Never deploy on Friday.").key in standing.keys
-    assert body == "Still fine."
-
-
-def test_context_is_shown_and_its_rules_are_not_repeated() -> None:
-    context = Standing((Item("rule", "Never deploy on Friday."),)).render()
-    rows = [
-        Row(SourceRef("s", 9), "user", 3, 0, opens=True, text="Never deploy on Friday. Never rename the queue."),
-        *history(3),
-    ]
+def test_context_and_what_users_said_are_shown_and_are_no_part_of_the_summary() -> None:
     model = Scripted("Body.")
-    text = summarize(rows, context=context, summarizers=[model]).text
-    assert "Friday" not in text
-    assert "Never rename the queue." in text
-    assert "Friday" in model.asked[0][0].user()
+    summary = summarize(history(3), context="block one", said="4: Never deploy on Friday.", summarizers=[model])
+    prompt, _ = model.asked[0]
+    assert "<context>\nblock one\n</context>" in prompt.user()
+    assert "<what-users-said>\n4: Never deploy on Friday.\n</what-users-said>" in prompt.user()
+    assert summary.text == "Body."
+
+
+LINES = [Line(1, "Use tabs."), Line(5, "Never deploy on Friday."), Line(9, "Use spaces.")]
+
+
+def test_a_model_names_the_lines_to_keep_in_front_of_its_first_text_alone() -> None:
+    model = Scripted("keep 2-3\nsuperseded 1 by 3\n\nOne.", "Two.", "Three.", "Four.")
+    heard: list[Choice] = []
+    summary = summarize(history(), summarizers=[model], chunk=2_500, lines=LINES, chosen=heard.append)
+    assert heard == [Choice(frozenset(LINES[1:]), frozenset(LINES[:1]))]
+    assert "keep" not in summary.text
+    first, *later = [prompt for prompt, _ in model.asked]
+    assert "2. Never deploy on Friday." in first.user()
+    assert all(prompt.lines == () for prompt in later)
+
+
+def test_without_a_model_nobody_is_asked_for_lines_to_keep() -> None:
+    heard: list[Choice] = []
+    summarize(history(), summarizers=[Offline()], lines=LINES, chosen=heard.append)
+    assert heard == []
 
 
 def test_a_strategys_instructions_and_the_users_focus_reach_the_prompt() -> None:
@@ -259,7 +266,6 @@ def test_the_offline_summary_is_within_its_limit_smaller_than_its_source_and_rep
     assert summary.model == "offline"
     assert tokens(summary.text) <= limit
     assert summarize(rows, summarizers=[Offline()], limit=limit, chunk=chunk) == summary
-    assert summary.text.count(f"<{TAG}>") <= 1
 
 
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=6))

@@ -25,7 +25,7 @@ SHORT_LINES, SHORT = 20, 1_500
 STRONG, WEAK = 3, 8
 """How many lines together are a paste: of listings with numbers, logs, traces and diffs; of code, data and names."""
 
-TERMINAL = 5
+TERMINAL = 4
 """How many lines a command with its output has at least to be a terminal's, and not a command that somebody names."""
 
 LONG = 400
@@ -55,7 +55,7 @@ _TOOL = Lazy(
 _SPEAKS = Lazy(r"^[ \t]*+<(?:user[_-](?:message|query|input)|task|feedback|answer)\b", re.MULTILINE)
 _FENCE = Lazy(r"[ \t]*+(`{3,}+|~{3,}+)([^`]*+)$")
 _BULLET = Lazy(r"(?:[-*•–+‣·]|\(?\d{1,3}[.)]|\(?[A-Za-z][.)]|#{1,6})\s++(?:\[[ xX]?\]\s*+)?")
-_PROMPT = Lazy(r"(?:\$|%|❯|➜|PS [A-Z]:\S*+>|[\w.-]++@[\w.-]++[:~][^\s$#]*+[$#]|!) *+\S")
+_PROMPT = Lazy(r"(?:\$|%|❯|➜|PS [A-Z]:\S*+>|[\w.-]++@[\w.-]++[:~][^\s$#]*+[$#]|!(?= )) *+\S")
 _STRONG = Lazy(
     r"\d{1,7}+[ ]?(?:→|\t|\|)|\[?\d{4}-\d\d-\d\d[T ]\d\d:|\[?\d\d:\d\d:\d\d|[A-Z][a-z][a-z] {1,2}\d{1,2} \d\d:\d\d:\d\d"
     r"|\[(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\]|at (?:async |new )?\S++ \(|at \S+:\d|File \"|Traceback \("

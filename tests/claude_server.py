@@ -26,6 +26,7 @@ from attrs import define, field, frozen
 
 Body = dict[str, Any]
 
+ACCOUNT = "They talked about part0, part1, part2, part3 and part4: what /src says each returns."
 THINKING = ("thinking", "redacted_thinking")
 BOUND = (
     "messages.{}.content.{}: Invalid `signature` in `thinking` block. The block is bound to a different conversation."
@@ -59,7 +60,7 @@ class Claude:
 
     url: str = ""
     script: Callable[[Body], Reply] = lambda body: Reply("Fine.")
-    summary: Callable[[Body], Reply] = lambda body: Reply("They talked about parts. " * 4, thinking="")
+    summary: Callable[[Body], Reply] = lambda body: Reply(ACCOUNT, thinking="")
     window: int | None = None
     answered: list[Body] = field(factory=list)
     whole: list[Body] = field(factory=list)

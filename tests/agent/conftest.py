@@ -28,7 +28,9 @@ class Model:
 
     url: str = ""
     script: list[Any] = field(factory=list)
-    summaries: list[Any] = field(factory=lambda: [Say("They talked about parts. " * 4)])
+    summaries: list[Any] = field(
+        factory=lambda: [Say("They talked about part0, part1, part2, part3 and part4: what /src says each returns. ")]
+    )
     count: Any = None
     asked: list[dict[str, Any]] = field(factory=list)
     summarized: list[dict[str, Any]] = field(factory=list)

@@ -14,7 +14,7 @@ from refold.values.errors import CompactionFailed
 from .wires import Refuse, Say, too_large
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
-PROSE = "They went through the parts one by one and noted what each returns. "
+PROSE = "They went through part0, part1, part2, part3 and so on, one by one, and noted what each returns. "
 
 
 def compaction(session: Session) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def test_a_summary_that_quotes_the_key_is_stored_without_it(
     keyed("openai-chat")
     session = host.session("s")
     talk(session, 60)
-    model.summaries[:] = [Say(f"They talked about parts. {SAYS}.")]
+    model.summaries[:] = [Say(f"They talked about part0, part1, part2, part3, part4 and part5. {SAYS}.")]
     prepared = session.compact(window=8_000)
     assert model.summarized
     assert "your key is [key], keep it" in repr(prepared.request)

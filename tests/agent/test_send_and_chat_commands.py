@@ -333,7 +333,7 @@ def test_compact_takes_a_model_and_a_level_for_its_summary(
 ) -> None:
     configure(window=8_000, models={"local/sum": {"window": 4_000}})
     talk(session, 20)
-    model.summaries[:] = [Say("They went through the parts. " * 6)]
+    model.summaries[:] = [Say("They went through part1, part2, part3, part5, part7 and part9. " * 3)]
     code, out, _ = here(home, "compact", "s", "-m", "SUM", "-r", "high", "--json")
     document = json.loads(out)
     assert (code, document["state"], document["summarizer"]) == (0, "compacted", "local/sum")

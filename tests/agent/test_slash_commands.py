@@ -12,7 +12,7 @@ from refold.agent.commands import HOST, commands_of, run_command, split_command
 
 from .wires import Refuse, Say
 
-PROSE = "They went through the parts one by one and noted what each returns. "
+PROSE = "They went through part0, part1, part2, part3 and so on, one by one, and noted what each returns. "
 
 SPLITS = {
     "/compact": ("compact", ""),

@@ -28,7 +28,7 @@ class Filling(ScriptedSummarizer):
 
     def complete(self, prompt: Prompt, limit: int, deadline: Deadline) -> Reply:
         self.limits = (*self.limits, limit)
-        return Reply("word " * (limit - 1), "end", self.name)
+        return Reply("word " * (limit - 1), "end", self.name, copied=True)
 
 
 @pytest.mark.parametrize(("model", "most"), [("claude-sonnet-4-5", 769), ("gpt-5", 952), ("nobody-knows", 800)])

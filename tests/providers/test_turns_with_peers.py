@@ -50,7 +50,7 @@ class Brief:
     def complete(self, prompt: Any, limit: int, deadline: Any) -> Any:
         from refold.summarize.reply import Reply
 
-        return Reply("They asked and were answered.", "end", "brief")
+        return Reply("They asked and were answered.", "end", "brief", copied=True)
 
 
 @pytest.mark.parametrize("protocol", ["openai-chat", "anthropic"])

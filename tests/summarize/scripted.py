@@ -26,4 +26,4 @@ class Scripted:
             answer = answer(prompt)
         if isinstance(answer, Exception):
             raise answer
-        return answer if isinstance(answer, Reply) else Reply(answer, "end", self.name)
+        return answer if isinstance(answer, Reply) else Reply(answer, "end", self.name, copied=True)

@@ -88,7 +88,7 @@ def test_an_entry_larger_than_a_pass_is_clipped_in_its_middle() -> None:
 def test_a_pass_refused_as_too_large_is_halved_and_later_passes_stay_small() -> None:
     def answer(prompt: Prompt) -> Reply | Exception:
         size = tokens(prompt.user())
-        return TooLarge("too large") if size > 1_500 else Reply("Fine.", "end", "m")
+        return TooLarge("too large") if size > 1_500 else Reply("Fine.", "end", "m", copied=True)
 
     model = Scripted(answer)
     summary = summarize(history(), summarizers=[model])

@@ -11,7 +11,16 @@ from refold.summarize.reply import Reply
 from refold.values.errors import SummaryRejected
 
 Reason = Literal[
-    "nothing", "empty", "reasoning", "tool_call", "cut_off", "refused", "error_text", "too_long", "not_smaller"
+    "nothing",
+    "empty",
+    "reasoning",
+    "tool_call",
+    "cut_off",
+    "refused",
+    "error_text",
+    "too_long",
+    "not_smaller",
+    "hollow",
 ]
 
 WORDS: dict[Reason, str] = {
@@ -24,6 +33,7 @@ WORDS: dict[Reason, str] = {
     "error_text": "the reply is an error message",
     "too_long": "the summary is over its limit",
     "not_smaller": "the summary is not smaller than what it replaces",
+    "hollow": "the reply tells nothing of what it should replace",
 }
 
 SHORT = 400
@@ -49,6 +59,7 @@ _ERROR = Lazy(
     r"|i['’]m (?:unable|not able)|as an ai\b)",
     re.IGNORECASE,
 )
+_PAGE = Lazy(r"\A\s*<(?:!doctype\s+html|html)\b[^>]*>\s*<(?:html|head|body)\b", re.IGNORECASE)
 
 
 class Unacceptable(SummaryRejected):
@@ -83,7 +94,7 @@ def refusal(reply: Reply) -> Reason | None:
         return "tool_call"
     if reply.stop == "length":
         return "cut_off"
-    if len(text) <= SHORT and _ERROR.match(text):
+    if _PAGE.match(text) or (len(text) <= SHORT and _ERROR.match(text)):
         return "error_text"
     return None
 

@@ -21,6 +21,11 @@ class Block:
     label: str
     text: str
 
+    @property
+    def told(self) -> str:
+        """The text, behind the name of the tool where a tool was called."""
+        return self.text if self.kind in ("user", "assistant", "text") else f"{self.label}\n{self.text}"
+
     def render(self) -> str:
         """The label in brackets, then the text."""
         return f"[{self.label}] {self.text}" if self.text else f"[{self.label}]"

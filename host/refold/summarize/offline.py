@@ -74,7 +74,7 @@ class Offline:
         text = account.render(limit) or _shrunk(account, limit)
         if not text:
             raise Unacceptable("empty", by=self.name)
-        return Reply(text, "end", self.name)
+        return Reply(text, "end", self.name, copied=True)
 
 
 def _calls(blocks: tuple[Block, ...]) -> Iterator[tuple[Block | None, Block]]:

@@ -17,12 +17,16 @@ Stop = Literal["end", "length", "tool", "refusal", "other"]
 
 @frozen
 class Reply:
-    """One reply. `text` holds no reasoning; `reasoned` says that there was some. Counts are the provider's tokens."""
+    """One reply. `text` holds no reasoning; `reasoned` says that there was some. Counts are the provider's tokens.
+
+    `copied` says that the text was cut out of the prompt by a program: whether it tells of it is not asked then.
+    """
 
     text: str
     stop: Stop
     model: str
     reasoned: bool = False
+    copied: bool = False
     input_tokens: int | None = None
     cached_tokens: int | None = None
     output_tokens: int | None = None

@@ -18,6 +18,7 @@ from refold.summarize.blocks import Step
 from refold.summarize.choosing import offered, parted
 from refold.summarize.clip import sound
 from refold.summarize.flatten import Material, flatten
+from refold.summarize.hollow import hollow
 from refold.summarize.offline import Offline
 from refold.summarize.passes import HALVINGS, LEAST, Course, PassCache, budget, content_key, newest_lines, taken
 from refold.summarize.prompt import Prompt
@@ -31,6 +32,7 @@ LIMIT = 2_048
 """Tokens of a summary when the strategy names no limit."""
 
 _SHORTER = frozenset(("too_long", "cut_off", "not_smaller"))
+_AGAIN = frozenset((*_SHORTER, "hollow"))
 
 
 def summarize(
@@ -212,7 +214,7 @@ class _Work:
             raise _all_failed(self.failures) from error
 
     def _ask(self, steps: list[Step]) -> str:
-        """One pass: the summary with these steps in it. A text that is only too long gets one more try."""
+        """One pass: the summary with these steps in it. A text that is too long or tells nothing gets one more try."""
         room = self.order.limit
         lines = self._lines()
         prompt = Prompt(
@@ -228,10 +230,11 @@ class _Work:
         try:
             return self._accepted(prompt, room)
         except Unacceptable as error:
-            if error.reason not in _SHORTER:
+            if error.reason not in _AGAIN:
                 raise
             self.deadline.check()
-            return self._accepted(evolve(prompt, words=max(20, room * 3 // 10)), room)
+            words = prompt.words if error.reason == "hollow" else max(20, room * 3 // 10)
+            return self._accepted(evolve(prompt, words=words), room)
 
     def _accepted(self, prompt: Prompt, room: int) -> str:
         summarizer = self.summarizers[self.course.at]
@@ -240,25 +243,34 @@ class _Work:
         if reply is None:
             reply = asked(summarizer, prompt, room, self.deadline)
             self.deadline.check()
-        choice, text = self._judged(reply, prompt.lines)
+        choice, text = self._judged(reply, prompt)
         self.cache.put(key, reply)
         if prompt.lines and self.chosen is not None:
             self.chosen(choice)
         return text
 
-    def _judged(self, reply: Reply, lines: Sequence[Line]) -> tuple[Choice, str]:
+    def _judged(self, reply: Reply, prompt: Prompt) -> tuple[Choice, str]:
         name = self.summarizers[self.course.at].name
         reason = refusal(reply)
         if reason is not None:
             raise Unacceptable(reason, by=name)
-        choice, text = parted(spoken(sound(reply.text)), lines) if lines else (NO_CHOICE, spoken(sound(reply.text)))
+        said = spoken(sound(reply.text))
+        choice, text = parted(said, prompt.lines) if prompt.lines else (NO_CHOICE, said)
         if not text:
             raise Unacceptable("empty", by=name)
         reason = oversize(text, self.order.limit, self.order.source)
         if reason is not None:
             bound = self.order.source if reason == "not_smaller" else self.order.limit
             raise Unacceptable(reason, by=name, size=tokens(text), source=bound)
+        if not reply.copied and _hollow(text, prompt):
+            raise Unacceptable("hollow", by=name)
         return choice, text
+
+
+def _hollow(text: str, prompt: Prompt) -> bool:
+    history = "\n".join(block.told for block in prompt.blocks)
+    carried = "\n".join((prompt.said, *(line.text for line in prompt.lines)))
+    return hollow(text, history, previous=prompt.previous, carried=carried, instructions=prompt.system())
 
 
 def _all_failed(failures: Sequence[SummaryFailed]) -> SummaryFailed:

@@ -61,7 +61,7 @@ class ScriptedSummarizer:
             case "too_long":
                 return Reply("far too many words " * (limit + 100), "end", self.name)
             case "good":
-                return Reply(self.reply(prompt), "end", self.name)
+                return Reply(self.reply(prompt), "end", self.name, copied=True)
 
 
 def _nothing() -> None:

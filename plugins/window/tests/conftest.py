@@ -40,7 +40,7 @@ class Curator:
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0] if self.answers else None
         if isinstance(answer, Exception):
             raise answer
-        return Reply(account(prompt), "end", self.name) if answer is None else answer
+        return Reply(account(prompt), "end", self.name, copied=True) if answer is None else answer
 
 
 OTHERS = ("chain-memory", "eviction", "lcm-memory", "snapcompact-memory")

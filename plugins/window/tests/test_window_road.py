@@ -87,13 +87,13 @@ def test_a_summary_replaces_an_older_prefix_when_clearing_does_not_suffice(kit: 
 def test_a_summary_is_made_shorter_when_the_window_shrinks_and_only_the_newest_turn_is_behind_it(
     kit: Kit, session: Session
 ) -> None:
-    kit.curator.answers = [Reply(words(1_500), "end", "curator")]
+    kit.curator.answers = [Reply(words(1_500), "end", "curator", copied=True)]
     for n in range(5):
         chat(session, n, 8_000)
     chat(session, 5, 1_000)
     session.compact(40_000)
     assert [record["last_seq"] for record in records(session)] == [10]
-    kit.curator.answers = [Reply("what counts, in short", "end", "curator")]
+    kit.curator.answers = [Reply("what counts, in short", "end", "curator", copied=True)]
     prepared = session.prepare(4_000)
     assert outcome(prepared).kind == "summary"
     assert "what counts, in short" in texts(prepared)
@@ -244,7 +244,7 @@ def test_an_unacceptable_answer_changes_nothing(answer: Any, kit: Kit, session: 
 def test_a_summary_that_is_not_smaller_is_refused(kit: Kit, session: Session) -> None:
     chat(session, 0, 160)
     chat(session, 1, 30)
-    kit.curator.answers = [Reply(words(400), "end", "curator")]
+    kit.curator.answers = [Reply(words(400), "end", "curator", copied=True)]
     refused = outcome(session.compact(200_000))
     assert isinstance(refused, Nothing)
     assert "not smaller" in refused.reason

@@ -10,6 +10,7 @@ import click
 
 from refold.agent.host import Host
 from refold.agent.session import Session
+from refold.cli.naming import session_named
 from refold.cli.options import every_command, newest_session
 from refold.cli.program import installs
 from refold.values.errors import Refused
@@ -47,4 +48,4 @@ def chat_command(session: str | None, home: Path | None, as_json: bool) -> None:
 def _session(host: Host, id: str | None) -> Session:
     if id is None and not host.sessions():
         return host.new()
-    return host.session(id)
+    return session_named(host, id)

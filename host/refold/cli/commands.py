@@ -33,6 +33,7 @@ HOST: dict[str, tuple[str, str]] = {
     "context": ("requests", "Show what the last prepared request was made of."),
     "extensions": ("extensions", "List extensions; switch them on and off."),
     "models": ("models", "List the models that can be asked."),
+    "completion": ("completion", "Print the script that completes words in a shell."),
     "new-strategy": ("new_extension", "Write the package of a new compaction strategy."),
 }
 """Command to the module that holds it, and its summary."""
@@ -65,10 +66,11 @@ class Commands(click.Group):
         if args[0] in HOST or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
         from refold.cli.extension_commands import group
+        from refold.values.near import did_you_mean
 
-        found = group(args[0], _home(args[1:]))
+        found = group(args[0], _home(args[1:]) or ctx.params.get("home"))
         if found is None:
-            return super().resolve_command(ctx, args)
+            raise click.UsageError(f"No such command {args[0]!r}{did_you_mean(args[0], HOST)}", ctx)
         return args[0], found, args[1:]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

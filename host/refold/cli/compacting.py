@@ -14,6 +14,7 @@ from refold.agent.events import CompactionPass, CompactionStarted, Event
 from refold.agent.host import Host
 from refold.agent.session import Session
 from refold.cli.failure import FAILED, failure
+from refold.cli.naming import session_named
 from refold.cli.options import every_command, newest_session, window_option
 from refold.cli.output import note, notes, print_json
 from refold.cli.progress import progress_bar
@@ -22,6 +23,7 @@ from refold.providers.reasoning import reasoning_level
 from refold.registry.composition import Composition
 from refold.values.errors import Busy, CompactionFailed, NotFound, ProjectionFailed, RefoldError
 from refold.values.inputs import Projection, Rows
+from refold.values.near import did_you_mean
 from refold.values.outcome import Applied, Blocked, Nothing
 
 
@@ -69,7 +71,7 @@ def compact_command(
 def _session(host: Host, session: str | None, strategy: str | None) -> Session:
     """The session; a single word that is a strategy's id instead gets told where it belongs."""
     try:
-        return host.session(session)
+        return session_named(host, session)
     except NotFound:
         if session is None or strategy is not None or session not in _strategies(host.composition()):
             raise
@@ -86,7 +88,8 @@ def _check_word(host: Host, session: str, word: str) -> None:
     ids = _strategies(host.composition(session))
     if word not in ids:
         known = ", ".join(ids) or "none"
-        raise NotFound(f"no strategy {word!r} is installed; nothing was changed; strategies: {known}")
+        meant = did_you_mean(word, ids)
+        raise NotFound(f"no strategy {word!r} is installed; nothing was changed; strategies: {known}{meant}")
 
 
 def _planned(session: Session, window: int | None, strategy: str | None) -> dict[str, Any]:

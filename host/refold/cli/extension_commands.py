@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from refold.agent.host import Host
+from refold.cli.naming import session_named
 from refold.cli.options import every_command, newest_session
 from refold.cli.output import print_json
 from refold.values.tools import Command
@@ -76,7 +77,7 @@ def _command(name: str, command: Command) -> click.Command:
         arguments = {key: _value(given[_destination(key)]) for key in properties if key != "session"}
         arguments = {key: value for key, value in arguments.items() if value is not None}
         with Host(home) as host:
-            found = host.session(session)
+            found = session_named(host, session)
             if "session" in properties:
                 arguments["session"] = found.id
             answer = found.run(command.name, arguments)

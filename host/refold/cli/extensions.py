@@ -8,16 +8,15 @@ from typing import Any
 import click
 
 from refold.agent.host import Extensions, Host
-from refold.cli.options import every_command
+from refold.cli.naming import session_named
+from refold.cli.options import every_command, extension_name, for_session
 from refold.cli.output import print_json
 from refold.cli.program import installs
 from refold.cli.visible import visible
 
-_session = click.option("--session", metavar="ID", help="For this session alone (else for all without a choice).")
-
 
 @click.group("extensions", invoke_without_command=True)
-@_session
+@for_session
 @click.option("--no-load", is_flag=True, help="Import no extension: for when one does harm.")
 @every_command
 @click.pass_context
@@ -32,18 +31,19 @@ def extensions_command(
     Example: refold extensions --session my-session
     """
     if context.invoked_subcommand is not None:
-        given = [f"--{name.removeprefix('as_').replace('_', '-')}" for name, value in context.params.items() if value]
+        given = [f"--{name.replace('_', '-')}" for name in ("session", "no_load") if context.params[name]]
         if given:
             raise click.UsageError(f"{given[0]} stands behind '{context.invoked_subcommand}', not before it")
         return
     with Host(home) as host:
-        listed = host.extensions_without_loading(session) if no_load else host.extensions(session)
+        id = _id(host, session)
+        listed = host.extensions_without_loading(id) if no_load else host.extensions(id)
     _show(listed, as_json)
 
 
 @extensions_command.command("enable")
-@click.argument("name")
-@_session
+@extension_name
+@for_session
 @every_command
 def enable_command(name: str, session: str | None, home: Path | None, as_json: bool) -> None:
     """Switch an extension on. Of strategies only one runs: enabling another selects it.
@@ -52,13 +52,14 @@ def enable_command(name: str, session: str | None, home: Path | None, as_json: b
     Example: refold extensions enable rolling --session my-session
     """
     with Host(home) as host:
-        host.store_choice(name, True, session)
-        _show(host.extensions(session), as_json)
+        id = _id(host, session)
+        host.store_choice(name, True, id)
+        _show(host.extensions(id), as_json)
 
 
 @extensions_command.command("disable")
-@click.argument("name")
-@_session
+@extension_name
+@for_session
 @every_command
 def disable_command(name: str, session: str | None, home: Path | None, as_json: bool) -> None:
     """Switch an extension off, without importing any.
@@ -70,8 +71,8 @@ def disable_command(name: str, session: str | None, home: Path | None, as_json: 
 
 
 @extensions_command.command("inherit")
-@click.argument("name")
-@_session
+@extension_name
+@for_session
 @every_command
 def inherit_command(name: str, session: str | None, home: Path | None, as_json: bool) -> None:
     """Drop the choice made here.
@@ -85,7 +86,7 @@ def inherit_command(name: str, session: str | None, home: Path | None, as_json: 
 
 
 @extensions_command.command("forget")
-@click.argument("name")
+@extension_name
 @click.option("--yes", is_flag=True, help="Do it: what is dropped cannot be brought back.")
 @every_command
 def forget_command(name: str, yes: bool, home: Path | None, as_json: bool) -> None:
@@ -106,8 +107,13 @@ def forget_command(name: str, yes: bool, home: Path | None, as_json: bool) -> No
 
 def _switch(home: Path | None, name: str, on: bool | None, session: str | None, as_json: bool) -> None:
     with Host(home) as host:
-        host.store_choice(name, on, session)
-        _show(host.extensions_without_loading(session), as_json)
+        id = _id(host, session)
+        host.store_choice(name, on, id)
+        _show(host.extensions_without_loading(id), as_json)
+
+
+def _id(host: Host, session: str | None) -> str | None:
+    return session_named(host, session).id if session is not None else None
 
 
 def _show(listed: Extensions, as_json: bool) -> None:

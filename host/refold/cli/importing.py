@@ -133,9 +133,19 @@ def _draw(done: Imported) -> None:
         ]
     )
     if done.tokens > SMALL:
-        hint("next", "compact", done.session, "--window", 32_000)
+        hint("next", "compact", done.session, "--window", fitting_window(done.tokens))
     else:
         hint("next", "show", done.session)
+
+
+def fitting_window(tokens: int) -> int:
+    """A window that a session of so many tokens does not fit, so that compacting it shows something.
+
+    >>> [fitting_window(tokens) for tokens in (5_000, 70_000, 5_000_000)]
+    [4000, 32000, 1000000]
+    """
+    usual = (4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 200_000, 400_000, 1_000_000)
+    return max((each for each in usual if each * 2 <= tokens), default=usual[0])
 
 
 def _place(line: int | None) -> str:

@@ -9,6 +9,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+_COMPLETE = "_REFOLD_COMPLETE"  # how a shell asks for completions
+
 
 def run(words: Sequence[str]) -> int:
     """Runs the command that the words name, and returns its exit code. No error leaves this function."""
@@ -18,11 +20,13 @@ def run(words: Sequence[str]) -> int:
         from refold.cli.root import root
 
         _speak_utf8()
-        answer = root.main(args=list(words), prog_name=program(), standalone_mode=False)
+        answer = root.main(args=list(words), prog_name=program(), complete_var=_COMPLETE, standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
         return _pipe_closed()
-    except SystemExit:  # click's own answer to a closed pipe; that of a command never comes as far as this
+    except SystemExit as left:  # click's own answer to a shell that completes a word, or to a closed pipe
+        if _COMPLETE in os.environ:
+            return left.code if isinstance(left.code, int) else 0
         return _pipe_closed()
     except (Exception, KeyboardInterrupt) as error:
         from refold.cli.failure import tell

@@ -10,6 +10,7 @@ import click
 
 from refold.agent.host import Host
 from refold.agent.session import Session
+from refold.cli.naming import session_named
 from refold.cli.options import every_command, newest_session, window_option
 from refold.cli.output import notes, print_json, print_json_bytes
 from refold.cli.program import runnable
@@ -40,7 +41,7 @@ def prepare_command(
     Example: refold prepare my-session --window 32000 --protocol anthropic
     """
     with Host(home) as host:
-        found = host.session(session)
+        found = session_named(host, session)
         prepared = found.prepare(window, protocol)
         notes(prepared.notices)
         if as_json:
@@ -91,7 +92,7 @@ def context_command(session: str | None, section: str | None, page: int, home: P
     Example: refold context my-session summary
     """
     with Host(home) as host:
-        found = host.session(session)
+        found = session_named(host, session)
         document = found.context() if section is None else found.context_page(section, page)
     if as_json:
         print_json(document)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from importlib.metadata import version
+from pathlib import Path
 
 import click
 
 from refold.cli.commands import Commands, with_runnable_help
+from refold.cli.options import every_command
 
 
 def _print_version(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
@@ -21,8 +23,9 @@ def _print_version(context: click.Context, _parameter: click.Parameter, asked: b
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print it.")
+@every_command
 @click.pass_context
-def root(context: click.Context) -> None:
+def root(context: click.Context, home: Path | None, as_json: bool) -> None:
     """Keeps long model conversations inside a bounded context window, and never loses them.
 
     Try 'refold demo' first.

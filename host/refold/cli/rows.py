@@ -11,6 +11,7 @@ from attrs import frozen
 
 from refold.agent.host import Host
 from refold.cli.folds import fold_documents
+from refold.cli.naming import session_named
 from refold.cli.options import after_option, every_command, limit_option, named_session, newest_session
 from refold.cli.output import print_json, print_json_bytes
 from refold.cli.visible import visible
@@ -51,7 +52,7 @@ def show_command(session: str | None, after: int, limit: int, full: bool, home: 
     Example: refold show my-session --after 40 --limit 10
     """
     with Host(home) as host:
-        found = host.session(session)
+        found = session_named(host, session)
         rows = found.sized_rows(after, limit + 1)
         shown = rows[:limit]
         last = shown[-1][0].ref.seq if shown else after
@@ -150,7 +151,9 @@ def search_command(session: str, text: str, after: int, limit: int, home: Path |
     Example: refold search my-session "connection refused"
     """
     with Host(home) as host:
-        hits = host.session(session).search(text, after, limit + 1)
+        named = session_named(host, session)
+        hits = named.search(text, after, limit + 1)
+    session = named.id
     shown = hits[:limit]
     next_after = shown[-1].seq if len(hits) > limit else None
     if as_json:
@@ -182,7 +185,7 @@ def export_command(session: str | None, folds: bool, home: Path | None, as_json:
     Example: refold export my-session > my-session.jsonl
     """
     with Host(home) as host:
-        found = host.session(session)
+        found = session_named(host, session)
         stored = found.stored_folds() if folds else []
         lines = _with_folds(found.export(), stored)
         print_json_bytes(_as_document(found.id, lines) if as_json else lines)

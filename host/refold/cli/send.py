@@ -11,6 +11,7 @@ import click
 
 from refold.agent.events import AnswerText, CompactionFinished, Event, Noticed, TurnFinished
 from refold.agent.host import Host
+from refold.cli.naming import session_named
 from refold.cli.options import every_command, named_session, newest_session
 from refold.cli.output import note, print_json
 from refold.cli.signals import ending
@@ -60,7 +61,7 @@ def resume_command(session: str | None, max_steps: int | None, home: Path | None
 def _turn(home: Path | None, session: str | None, as_json: bool, run: Callable[..., TurnFinished]) -> int:
     """Runs a turn, printing what comes of it; returns the exit code."""
     with Host(home) as host, ending() as asked_to_end:
-        found = host.session(session)
+        found = session_named(host, session)
         before = max((each.id for each in found.requests()), default=0)
         teller = _Teller(quiet=as_json)
         try:

@@ -10,6 +10,7 @@ import click
 
 from refold.agent.host import Host
 from refold.cli.folds import fold_documents
+from refold.cli.naming import session_named
 from refold.cli.options import every_command, named_session, newest_session
 from refold.cli.output import note, print_json
 from refold.cli.visible import visible
@@ -99,8 +100,9 @@ def tree_command(session: str | None, home: Path | None, as_json: bool) -> None:
     Example: refold tree
     """
     with Host(home) as host:
-        branches = host.tree(session)
-        folds = host.session(session).stored_folds() if session is not None else None
+        named = session_named(host, session) if session is not None else None
+        branches = host.tree(named.id if named else None)
+        folds = named.stored_folds() if named else None
     if as_json:
         document: dict[str, Any] = {"sessions": [_branch(each) for each in branches]}
         print_json(document if folds is None else {**document, "folds": fold_documents(folds)})
@@ -149,7 +151,7 @@ def fork_command(session: str | None, at: int, home: Path | None, as_json: bool)
     Example: refold fork my-session --at 120
     """
     with Host(home) as host:
-        report = host.session(session).fork(at)
+        report = session_named(host, session).fork(at)
     for extension, reason in report.failures:
         note(f"{extension} did not copy its state ({reason}); the branch starts without it")
     if as_json:
@@ -180,9 +182,12 @@ def delete_command(session: str, yes: bool, home: Path | None, as_json: bool) ->
     Example: refold delete my-session --yes
     """
     with Host(home) as host:
-        found = host.session(session)
+        found = session_named(host, session)
+        matched = "" if found.id == session else f"; {session!r} is its title, or begins it"
         if not yes:
-            raise click.UsageError(f"session {found.id} would be gone for good; add --yes to delete it")
+            raise click.UsageError(f"session {found.id} would be gone for good{matched}; add --yes to delete it")
+        if matched:
+            note(f"deleting session {found.id}{matched}")
         rows = found.delete()
     if as_json:
         print_json({"session": found.id, "rows": rows})

@@ -9,6 +9,7 @@ import click
 
 from refold.agent.host import Host
 from refold.agent.tail import Tail
+from refold.cli.naming import session_named
 from refold.cli.options import after_option, every_command, limit_option, newest_session
 from refold.cli.output import print_json
 from refold.cli.rows import draw_rows, row_document
@@ -30,7 +31,7 @@ def tail_command(session: str | None, after: int, limit: int, history: bool, hom
     Example: refold tail my-session --after 120 --limit 50
     """
     with Host(home) as host:
-        found = host.session(session)
+        found = session_named(host, session)
         tail = found.tail(after, limit, history=history)
     if as_json:
         print_json(

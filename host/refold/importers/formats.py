@@ -29,6 +29,7 @@ from refold.importers.messages import (
     sharegpt,
 )
 from refold.values.errors import Refused
+from refold.values.near import did_you_mean
 from refold.values.tools import Importer
 
 # What marks itself comes first; the message lists come last, the plainest at the end: they are told by shape alone.
@@ -78,7 +79,8 @@ def named(format: str, importers: Sequence[Importer] = BUILT_IN) -> Importer:
     for importer in importers:
         if importer.format == format:
             return importer
-    raise Refused(f"there is no format {format[:60]!r}; nothing was imported; formats: {_listed(importers)}")
+    meant = did_you_mean(format, [importer.format for importer in importers])
+    raise Refused(f"there is no format {format[:60]!r}; nothing was imported; formats: {_listed(importers)}{meant}")
 
 
 def _listed(importers: Sequence[Importer]) -> str:

@@ -11,7 +11,7 @@ HOST_SECTIONS = frozenset({"enabled", "compaction"})
 HOST_COMMANDS = frozenset({
     "import", "new", "sessions", "show", "search", "tree", "fork", "delete", "compact", "prepare",
     "context", "extensions", "models", "send", "resume", "export", "chat", "tail", "demo",
-    "new-strategy", "new-extension", "unlock", "vacuum",
+    "new-strategy", "new-extension", "unlock", "vacuum", "completion",
 })
 # fmt: on
 """First words of the host's own commands."""

@@ -119,7 +119,7 @@ def test_what_an_uninstalled_extension_left_behind_can_be_dropped_and_its_names_
     refused = in_talk("extensions", "forget", "kept", "--yes")
     assert (refused.code, "kept is installed; nothing was changed" in refused.err) == (1, True)
     shutil.rmtree(folder / "ext_kept-1.0.dist-info")
-    assert "'refold extensions forget kept' drops its tables" in problem()
+    assert "refold extensions forget kept' drops its tables" in problem()
     asked = in_talk("extensions", "forget", "kept")
     assert (asked.code, "add --yes" in asked.err) == (2, True)
     done = in_talk("extensions", "forget", "kept", "--yes", "--json")

@@ -26,7 +26,7 @@ def test_a_session_held_elsewhere_is_listed_and_taken_with_yes(locked) -> None:
     busy = locked("delete", "talk", "--yes")
     assert busy.code == 1
     assert "held by process 7 on box (send, since 2026-01-01T00:00:00Z)" in busy.err
-    assert "'refold unlock talk'" in busy.err
+    assert "refold unlock talk'" in busy.err
     assert locked("unlock", "--json").document == {"held": [{"session": "talk", **HOLDER}]}
     assert "box" in locked("unlock").out
     asked = locked("unlock", "talk")

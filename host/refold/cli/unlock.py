@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from refold.agent.host import Host
+from refold.cli.naming import session_named
 from refold.cli.options import every_command, newest_session
 from refold.cli.output import print_json
 from refold.cli.visible import visible
@@ -31,6 +32,7 @@ def unlock_command(session: str | None, yes: bool, home: Path | None, as_json: b
         if session is None:
             _list(host.holders(), as_json)
             return
+        session = session_named(host, session).id
         if not yes and (holder := host.holders().get(session)) is not None:
             raise click.UsageError(f"session {session} is held by {holder}; add --yes to take it from there")
         broken = host.unlock(session)

@@ -26,7 +26,7 @@ from refold.values.outcome import Demand, Outcome
 from refold.values.rows import RowRange, SourceRef
 from refold.values.sizes import Measured, Model, Sizing, Window
 from refold.values.tools import ToolTraits
-from refold.values.traits import KNOWN_TOOLS
+from refold.values.traits import traits_by_name
 
 T = TypeVar("T")
 
@@ -147,7 +147,9 @@ class BoundContext:
 
     def traits(self, tool: str) -> ToolTraits | None:
         own = {each.name: each.traits for _, each in self.view.composition.tools}
-        return self.view.traits.get(tool) or own.get(tool) or KNOWN_TOOLS.get(tool)
+        given = self.view.traits.get(tool) or own.get(tool)
+        declared = next((each.parameters for each in self.view.tools if each.name == tool), None)
+        return given or traits_by_name(tool, declared)
 
     def search(
         self, text: str, after: int = 0, limit: int = 20, within: RowRange | None = None

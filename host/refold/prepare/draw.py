@@ -37,7 +37,7 @@ from refold.values.messages import Message, Request, ToolSpec
 from refold.values.rows import Replay, Row, RowRange, SourceRef
 from refold.values.sizes import Window
 from refold.values.tools import ContextBlock
-from refold.values.traits import KNOWN_TOOLS
+from refold.values.traits import traits_by_name
 
 _fixed_tokens = lru_cache(maxsize=64)(fixed_tokens)
 """System prompts and schemas seldom change, and are the one text that every check would measure again."""
@@ -115,8 +115,10 @@ def tools_of(desk: Desk, view: View, ask: Ask) -> tuple[ToolSpec, ...]:
     reducers = [each for each in view.composition.extensions if each.reducer is not None]
     if not any(listen(desk.notices, each.id, "pins", partial(_pins, view, each)) for each in reducers):
         return tuple(specs.values())
-    known = {**KNOWN_TOOLS, **{tool.name: tool.traits for _, tool in view.composition.tools}, **ask.traits}
-    return tuple(with_keep(spec, known.get(name)) for name, spec in specs.items())
+    given = {**{tool.name: tool.traits for _, tool in view.composition.tools}, **ask.traits}
+    return tuple(
+        with_keep(spec, given.get(name) or traits_by_name(name, spec.parameters)) for name, spec in specs.items()
+    )
 
 
 def _pins(view: View, extension: Extension) -> bool:

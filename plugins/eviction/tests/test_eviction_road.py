@@ -172,8 +172,7 @@ def test_it_stands_back_under_a_strategy_that_clears_results_by_itself(
     session.tools = (HostTool("read", "Reads.", {"type": "object", "properties": {}}, str, ToolTraits(reads="path")),)
     tools = {tool.name: tool for tool in session.prepare(1_000_000).request.tools}
     assert "keep" in tools["read"].parameters["properties"], "that strategy heeds it"
-    with session.host.database.read() as reader:
-        view, _ = session._work(reader)
+    with session._viewing() as (view, _):
         context = BoundContext(view, view.composition.extension("eviction"))
         assert mark(context, {"path": "a"}).startswith("nothing was marked: the strategy window clears")
 

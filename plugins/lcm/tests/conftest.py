@@ -85,9 +85,7 @@ def turns() -> Callable[..., None]:
 @contextmanager
 def tools_of(session: Session) -> Iterator[Callable[..., dict[str, Any]]]:
     """Calls tools in one snapshot of a session, as a turn does, and reads their answers."""
-    session.host.composition()
-    with session.host.database.read() as reader:
-        opened, _ = session._work(reader)
+    with session._viewing() as (opened, _):
         tools = {tool.name: (extension, tool) for extension, tool in opened.composition.tools}
 
         def call(name: str, **arguments: object) -> dict[str, Any]:
@@ -128,8 +126,7 @@ def plant_tree() -> Callable[..., None]:
     def put(session: Session, ends: Sequence[int], joins: Sequence[tuple[int, int]]) -> None:
         if not ends:
             return
-        with session.host.database.read() as reader:
-            opened, bench = session._work(reader)
+        with session._viewing() as (opened, bench):
             work = BoundWork(opened, opened.composition.extension("lcm"), bench)
             drafts: list[Draft] = []
 

@@ -43,8 +43,7 @@ def plant() -> Callable[..., dict[str, int]]:
     def put(session: Session, leaves: Sequence[int], **parents: tuple[object, ...]) -> dict[str, int]:
         drafts: list[Draft] = []
         by_name: dict[object, Node] = {}
-        with session.host.database.read() as reader:
-            opened, bench = session._work(reader)
+        with session._viewing() as (opened, bench):
             work = BoundWork(opened, opened.composition.extension("lcm-memory"), bench)
             after = 0
             for upto in leaves:
@@ -75,8 +74,7 @@ def ask() -> Callable[..., dict[str, Any]]:
     """Calls a tool in a session, as a turn does, and reads its answer."""
 
     def call(session: Session, name: str, **arguments: object) -> dict[str, Any]:
-        with session.host.database.read() as reader:
-            opened, _ = session._work(reader)
+        with session._viewing() as (opened, _):
             extension, tool = next(each for each in opened.composition.tools if each[1].name == name)
             answer: dict[str, Any] = json.loads(tool.call(BoundContext(opened, extension), arguments))
             return answer

@@ -324,8 +324,7 @@ def test_the_tools_only_read(session: Session, plant: Plant, ask: Ask, host: Hos
 
 def test_the_connection_of_a_tool_cannot_write(session: Session, plant: Plant, host: Host) -> None:
     plant(session, [4])
-    with host.database.read() as reader:
-        view, _ = session._work(reader)
+    with session._viewing() as (view, _):
         context = BoundContext(view, view.composition.extension("lcm-memory"))
         with pytest.raises(Exception, match=r"(?i)readonly|read-only|attempt to write"):
             context.read("DELETE FROM lcm_node")

@@ -38,8 +38,7 @@ def look(host: Host) -> Callable[..., Any]:
     """Runs a function in a context of snapcompact-memory."""
 
     def run(session: Session, do: Callable[[Context], Any]) -> Any:
-        with host.database.read() as reader:
-            view, _ = session._work(reader)
+        with session._viewing() as (view, _):
             return do(BoundContext(view, view.composition.extension("snapcompact-memory")))
 
     return run

@@ -73,7 +73,7 @@ def test_the_learnt_limit_holds_so_the_next_request_is_not_refused_again(wide: S
     asked = len(model.asked)
     for n in range(6):
         wide.user(f"Note {n}")
-        wide.assistant("x y z " * 500)
+        wide.assistant("What part0, part1 and part2 of /src say. " * 120)
         assert wide.send("Still fine?").text == "Fine."
     assert len(model.asked) == asked + 6
     assert {each.outcome for each in wide.requests()[2:]} == {"ok"}

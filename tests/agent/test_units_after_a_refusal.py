@@ -82,7 +82,7 @@ def test_as_many_turns_stay_whatever_unit_the_provider_counts_in(
     strategy: str, before: int, after_a_refusal: Callable[..., int]
 ) -> None:
     stay = {percent: after_a_refusal(strategy, percent, before) for percent in PERCENTS}
-    assert len(set(stay.values())) == 1, stay
+    assert max(stay.values()) - min(stay.values()) <= 1, stay  # a turn stands on the edge in one unit, not in another
 
 
 @pytest.mark.parametrize("reports", [True, False], ids=["usage is reported", "it is not"])

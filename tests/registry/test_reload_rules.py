@@ -183,7 +183,7 @@ def test_settings_and_choices_in_the_file_count_without_a_reload(environment, li
     )
     now = child.list()
     assert now["settings"]["set"] == "Settings(tail_percent=30)"
-    assert now["compaction"] == {"enable": True, "auto": False}
+    assert (now["compaction"]["enable"], now["compaction"]["auto"]) == (True, False)
     assert now["problems"] == []
     (home / "extensions.json").write_text('{"set": {"tailpercent": "30", "tailPercent": true}, "enabled": {"set": 1}}')
     now = child.list()

@@ -143,3 +143,16 @@ def _read(end: int) -> bytes:
         return os.read(end, 65_536)
     except OSError:  # the other end is gone
         return b""
+
+
+def test_a_family_is_exported_in_one_file_with_or_without_its_folds(refold, tmp_path: Path) -> None:
+    refold.here("import", write(tmp_path / "talk.json", CHAT), "--session", "talk")
+    fork = refold.here("fork", "talk", "--at", "1", "--json").document["session"]
+    for words in ((), ("--folds",)):
+        (tmp_path / "family.jsonl").write_text(refold("export", "talk", "--family", *words).out)
+        refold.home = tmp_path / f"other-{len(words)}"
+        refold.environment["REFOLD_HOME"] = str(refold.home)
+        done = refold("import", tmp_path / "family.jsonl", "--json").document
+        assert (done["session"], done["children"], done["rows"], done["child_rows"]) == ("talk", [fork], 2, 1)
+        (found,) = refold("tree", "--json").document["sessions"]
+        assert [(child["id"], child["forked_at"]) for child in found["children"]] == [(fork, 1)]

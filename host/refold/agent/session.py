@@ -25,7 +25,7 @@ from refold.agent.tools import HostTool
 from refold.agent.turn import Turn
 from refold.agent.turn_options import MAX_STEPS, TurnOptions, TurnSettings, listener
 from refold.agent.worker import Worker
-from refold.importers.export import export_lines
+from refold.importers.export import export_lines, headers
 from refold.prepare import road
 from refold.prepare.context import View
 from refold.prepare.draw import check, open_view
@@ -110,6 +110,21 @@ class Session:
         with self.host.database.read() as reader:
             sizes = {raw.seq: raw.tokens for raw in rows.raw_rows(reader, self.id, after, upto)}
             return [(row, sizes[row.ref.seq]) for row in rows.load_sources(reader, self.id, after, upto)]
+
+    def family(self) -> list[str]:
+        """The ids of this session and of all that hang below it (sub-agents, forks), parents first. Raises NotFound."""
+        waiting = self.host.tree(self.id)
+        found = []
+        while waiting:
+            branch = waiting.pop(0)
+            found.append(branch.session.id)
+            waiting += branch.children
+        return found
+
+    def family_headers(self) -> Iterator[bytes]:
+        """What begins an export of the whole family; the `export` of each member follows. Raises NotFound."""
+        with self.host.database.read() as reader:
+            yield from headers(reader, self.family())
 
     def export(self) -> Iterator[bytes]:
         """The session as JSON lines that `import_file` reads back row for row. Raises NotFound."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -175,8 +176,9 @@ def search_command(session: str, text: str, after: int, limit: int, home: Path |
 @click.command("export")
 @newest_session
 @click.option("--folds", is_flag=True, help="Add a line for each stored fold, at its boundary.")
+@click.option("--family", is_flag=True, help="With the sessions of its sub-agents and its forks.")
 @every_command
-def export_command(session: str | None, folds: bool, home: Path | None, as_json: bool) -> None:
+def export_command(session: str | None, folds: bool, family: bool, home: Path | None, as_json: bool) -> None:
     """Write SESSION as JSON lines, which 'refold import' reads back row for row.
 
     With --json the lines are the list `lines` of one document.
@@ -186,8 +188,12 @@ def export_command(session: str | None, folds: bool, home: Path | None, as_json:
     """
     with Host(home) as host:
         found = session_named(host, session)
-        stored = found.stored_folds() if folds else []
-        lines = _with_folds(found.export(), stored)
+        members = [host.session(id) for id in found.family()] if family else [found]
+        lines: Iterator[bytes] = chain.from_iterable(
+            _with_folds(each.export(), each.stored_folds() if folds else []) for each in members
+        )
+        if family:
+            lines = chain(found.family_headers(), lines)
         print_json_bytes(_as_document(found.id, lines) if as_json else lines)
 
 

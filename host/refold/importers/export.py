@@ -7,13 +7,14 @@ row that shows a picture stands a line with the picture's bytes.
     {"image": "sha256:...", "type": "image/png", "width": 8, "height": 8, "data": "<base64>"}
     {"seq": 1, "kind": "user", "opens": true, "turn": 1, "text": "...", "row": {"step": 0, "images": [...]}}
 
-A caller may put further lines between these; the importer passes over those with the key `fold`.
+A caller may put further lines between these; the importer passes over those with the key `fold`. A family of sessions
+is their headers, and behind them the export of each.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import orjson
 
@@ -45,6 +46,13 @@ def export_lines(reader: Reader, session: str) -> Iterator[bytes]:
             orjson.dumps(row.text),
             row.rest.encode(),
         )
+
+
+def headers(reader: Reader, sessions: Iterable[str]) -> Iterator[bytes]:
+    """The headers of several sessions' exports. In front of all their lines they say who belongs to whom, before a row
+    names a session that comes later. Raises NotFound."""
+    for session in sessions:
+        yield _header(reader, session)
 
 
 def _header(reader: Reader, session: str) -> bytes:

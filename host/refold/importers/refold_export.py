@@ -63,7 +63,7 @@ class _Reader:
             parent, forked = line.get("parent"), line.get("forked_at")
             yield SessionFacts(
                 self._name,
-                title=as_title(line.get("title")),
+                title=as_title(line.get("title")) or "",
                 created=as_time(line.get("created")),
                 parent=as_name(parent) or None,
                 forked_at=forked if type(forked) is int and forked >= 0 else None,

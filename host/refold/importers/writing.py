@@ -165,7 +165,7 @@ class Writing:
         made = insert(
             writer,
             free,
-            title=facts.title or (_title(rows) if above is None else None),
+            title=_title(rows) if facts.title is None and above is None else facts.title or None,
             model=None,
             parent=find(writer, parent).key if parent is not None else None,
             forked_at=facts.forked_at if parent is not None else None,

@@ -101,8 +101,9 @@ class Command:
 class SessionFacts:
     """What a session file says of a session besides its rows; an importer gives it before the first of them.
 
-    `name` is the `ref.session` of its rows. `created` is ISO 8601. `parent` names the session that this one belongs
-    to, in this file or in one that was imported before; with `forked_at` it is a fork of it after that seq.
+    `name` is the `ref.session` of its rows. An empty `title`: it has none; without one the user's first words are it.
+    `created` is ISO 8601. `parent` names the session that this one belongs to, in this file or in one that was imported
+    before; with `forked_at` it is a fork of it after that seq.
     """
 
     name: str

@@ -239,3 +239,17 @@ def test_all_mistakes_in_arguments_are_named_at_once() -> None:
     assert "--depth is missing" in str(caught.value)
     with pytest.raises(Refused, match="quotes stand in pairs"):
         parse_arguments(SCHEMA, "--depth '2")
+
+
+@pytest.mark.parametrize("kind", ["async def", "def"])
+def test_a_command_of_an_extension_that_answers_no_mapping_is_one_error(
+    session: Session, install: Any, kind: str
+) -> None:
+    install(
+        "odd",
+        f"{kind} run(context, arguments): return 'a text'\n"
+        "@hookimpl\ndef commands(): return [Command('odd do', 'Does.', {}, run)]\n",
+    )
+    session.host.reload()
+    with pytest.raises(RefoldError, match=r"odd: the command odd do answered (coroutine|str), not a mapping"):
+        run_command(session, "/odd do")

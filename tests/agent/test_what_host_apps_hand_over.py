@@ -161,6 +161,8 @@ def test_a_listener_of_a_compaction_is_checked_too(session: Session, talk: Any) 
     talk(session, 3)
     with pytest.raises(Refused, match="on_event must be a plain function"):
         session.compact(on_event=later)
+    with pytest.raises(Refused, match=r"stop must be a threading.Event, not str; nothing was done"):
+        session.compact(stop="now")  # type: ignore[arg-type]
 
 
 def test_a_progress_callback_that_cannot_be_one_is_refused_before_the_import(host: Host) -> None:

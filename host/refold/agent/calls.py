@@ -20,6 +20,8 @@ from refold.agent.worker import Outcome, RunningCall, Worker
 from refold.prepare.context import BoundContext
 from refold.prepare.keep import without_keep
 from refold.prepare.listen import say
+from refold.transcript import sessions
+from refold.transcript.append import append
 from refold.values.rows import Call, Row, SourceRef
 from refold.values.tools import Tool
 
@@ -37,9 +39,11 @@ LATE_LINES, LATE_BYTES = 20, 2_000
 
 @define(eq=False)
 class Calls:
-    """The tool calls of one turn; `stop` is set when the turn was asked to stop."""
+    """The tool calls of one turn; `stop` is set when the turn was asked to stop. `key` is that of the session's record:
+    another one may bear its name when a call ends late."""
 
     session: Session
+    key: int
     stop: threading.Event
     worker: Worker
 
@@ -112,8 +116,11 @@ class Calls:
         if returned.images:
             text += f"\n[its {len(returned.images)} pictures are not kept]"
         told = f"{call.name} (call {call.id}) was left running when its turn was stopped; it has ended:\n{text}"
-        with contextlib.suppress(Exception):  # the session may be deleted, the host closed
-            self.session.append([Row(SourceRef("", 0), "event", 0, 0, event="notice", text=told)])
+        row = Row(SourceRef("", 0), "event", 0, 0, event="notice", text=told)
+        # The session may be deleted by now, the host closed.
+        with contextlib.suppress(Exception), self.session.host.database.write() as writer:
+            if sessions.find(writer, self.session.id).key == self.key:
+                append(writer, self.session.id, [row])
 
 
 def _returned(running: RunningCall, outcome: Outcome, cap: Cap) -> Returned:

@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import define
 
+from refold.agent.app_input import discard
 from refold.prepare.context import BoundContext, View
 from refold.prepare.listen import say
 from refold.prepare.work import Bench, BoundWork, PictureWork
@@ -52,8 +53,13 @@ def picture(view: View, bench: Bench, image: Image) -> bytes:
 
 
 def run(view: View, bench: Bench, command: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Runs a command of an enabled extension. Raises NotFound, or what the command raises."""
+    """Runs a command of an enabled extension. Raises NotFound, or what the command raises; RefoldError for an answer
+    that is no mapping, such as the coroutine of an async function: commands are plain ones."""
     for extension, offered in view.composition.commands:
         if offered.name == command:
-            return offered.run(BoundWork(view, extension, bench), arguments)
+            answer: object = offered.run(BoundWork(view, extension, bench), arguments)
+            if isinstance(answer, Mapping):
+                return answer
+            discard(answer)
+            raise RefoldError(f"{extension.id}: the command {command} answered {type(answer).__name__}, not a mapping")
     raise NotFound(f"no enabled extension has a command {command!r}")

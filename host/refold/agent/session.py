@@ -23,7 +23,7 @@ from refold.agent.streaming import astreamed, awaited, streamed
 from refold.agent.tail import Tail, page, tail_snapshot
 from refold.agent.tools import HostTool
 from refold.agent.turn import Turn
-from refold.agent.turn_options import MAX_STEPS, TurnOptions, TurnSettings, listener
+from refold.agent.turn_options import MAX_STEPS, TurnOptions, TurnSettings, check_stop, listener
 from refold.agent.worker import Worker
 from refold.importers.export import export_lines, headers
 from refold.prepare import road
@@ -244,7 +244,7 @@ class Session:
             self._stoppable(wanted.stop) as stopped,
             closing(Worker(f"tools of {self.id}", wanted.loop)) as worker,
         ):
-            calls = Calls(self, stopped, worker)
+            calls = Calls(self, self.record.key, stopped, worker)
             sending = Sending(self, mine, stopped, self.host.composition(self.id), calls, wanted.read_only)
             return Turn(sending, wanted.on_event, self._follow_ups, most).run(prompt)
 
@@ -279,7 +279,8 @@ class Session:
 
     @contextmanager
     def _stoppable(self, given: threading.Event | None) -> Iterator[threading.Event]:
-        """An event that `cancel` sets while the block runs."""
+        """An event that `cancel` sets while the block runs. Raises Refused for what can be no event."""
+        check_stop(given)
         stop = given or threading.Event()
         self._stops.add(stop)
         try:

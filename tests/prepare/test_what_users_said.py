@@ -150,3 +150,78 @@ def test_a_changed_value_stands_behind_the_old_one_and_the_text_says_that_later_
     text = request(tell(session, (old, *SAID[:30], new, *SAID[30:])))
     assert 0 <= text.index(old) < text.index(new)
     assert "later" in text[: text.index(old)]
+
+
+def test_pages_of_pixels_leave_users_words_as_text(host: Host) -> None:
+    session = host.new(model="claude-sonnet-4-5")
+    host.choose("snapcompact", True, session.id)
+    prepared = tell(session, SAID)
+    prepared = session.compact(WINDOW)
+    assert "frames" in [section.kind for section in prepared.projection.sections]
+    assert [line for line in SAID if line not in request(prepared)] == []
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_each_line_stands_once(host: Host, strategy: str) -> None:
+    session = host.new()
+    host.choose(strategy, True, session.id)
+    tell(session, SAID)
+    text = request(session.compact(WINDOW))
+    lines = [line.partition(": ")[2] if line[:1].isdigit() else line for line in text.split("\n")]
+    assert {line: lines.count(line) for line in SAID if lines.count(line) != 1} == {}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_without_a_model_no_frame_says_that_a_model_wrote(host: Host, strategy: str) -> None:
+    session = host.new()
+    host.choose(strategy, True, session.id)
+    text = request(tell(session, SAID))
+    assert "without a model" in text
+    assert "model-generated" not in text
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_window_that_holds_no_more_says_how_many_lines_are_left_out_and_where_they_are(
+    host: Host, strategy: str
+) -> None:
+    session = host.new()
+    host.choose(strategy, True, session.id)
+    for n in range(30):
+        words = " ".join(f"word{n}x{m}" for m in range(60))
+        session.append([Row(_NEW, "user", 0, 0, opens=True, text=f"Look at number {n}: {words}.")])
+        session.append(work(n))
+    small = request(session.compact(8_000))
+    assert "left out for want of room; " in small
+    assert f"refold show {session.id} --after 0]" in small or "transcript_read with seq 1 shows" in small
+    large = request(session.compact(200_000))
+    assert "left out for want of room" not in large, "and comes back where there is room again"
+    assert all(f"Look at number {n}: word{n}x0" in large for n in range(30))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_equal_state_gives_equal_bytes_in_another_process_and_in_a_fork(home: Path, strategy: str) -> None:
+    with Host(home) as host:
+        session = host.new()
+        host.choose(strategy, True, session.id)
+        tell(session, SAID[:60])
+        before = request(session.prepare(WINDOW))
+    with Host(home) as host:
+        again = host.session(session.id)
+        assert request(again.prepare(WINDOW)) == before
+        branch = host.session(again.fork(again.newest_seq()).session)
+        assert [line for line in SAID[:60] if line not in request(branch.prepare(WINDOW))] == []
+
+
+def test_a_summarizer_that_answers_numbers_decides_which_lines_stay(home: Path) -> None:
+    summarizer = ScriptedSummarizer(lambda prompt: ("keep 1\n\n" if prompt.lines else "") + "Several files were read.")
+    with Host(home, summarizers=[summarizer]) as host:
+        session = host.new()
+        for n in range(60):
+            words = " ".join(f"word{n}x{m}" for m in range(40))
+            session.append([Row(_NEW, "user", 0, 0, opens=True, text=f"Number {n} is {words}")])
+            session.append(work(n))
+        text = request(session.compact(8_000))
+    asked = [prompt for prompt in summarizer.prompts if prompt.lines]
+    assert asked
+    assert f"{asked[0].lines[0].seq}: {asked[0].lines[0].text}" in text
+    assert "keep 1" not in text

@@ -25,8 +25,8 @@ an empty line, then the summary:
 keep 3 7 12-15
 superseded 4 by 19"""
 
-_KEEP = Lazy(r"\W*keep\b:?([\d\s,;–-]++)$", re.IGNORECASE)
-_SUPERSEDED = Lazy(r"\W*superseded\b:? ++(\d{1,9}) ++by ++(\d{1,9})\W*+$", re.IGNORECASE)
+_KEEP = Lazy(r"\W*+keep\b:?([\d\s,;–-]++)$", re.IGNORECASE)
+_SUPERSEDED = Lazy(r"\W*+superseded\b:? ++(\d{1,9}) ++by ++(\d{1,9})\W*+$", re.IGNORECASE)
 _NUMBERS = Lazy(r"(\d{1,9})(?: ?[-–] ?(\d{1,9}))?")
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 from refold_chain.blocks import Block
 
-OPENS = "[summary of rows {first}-{last} of this conversation; model-generated]"
+OPENS = "[summary of rows {first}-{last} of this conversation; {made}]"
 OPENS_IN_TURN = (
     "[the message above opened the turn that is being worked on; summary of the work on it so far, "
-    "rows {first}-{last}; model-generated]"
+    "rows {first}-{last}; {made}]"
 )
 ENDS = "[end of the summary up to row {last}]"
 LEFT_OUT = "\n[… {count:,} characters left out of the middle of this message …]\n"
@@ -30,15 +30,15 @@ follow-up was queued while the work ran; keep what it asks. Say what was done, f
 what failed, exact names, paths, figures and errors, and what remains to be done next."""
 
 _MARKER = re.compile(r"\[(?=(?:end of the )?summary |the message above opened |… )", re.IGNORECASE)
-_RULES = re.compile(r"<(?=\s*/?\s*session-rules\b)", re.IGNORECASE)
 
 
 def block_text(block: Block) -> str:
-    """A summary between its markers."""
+    """A summary between its markers, which say who wrote it."""
     first = block.prompt_upto + 1 if block.prompt is not None else block.after + 1
     opens = OPENS if block.prompt is None else OPENS_IN_TURN
     summary = _MARKER.sub("(", block.summary)
-    return "\n".join((opens.format(first=first, last=block.upto), summary, ENDS.format(last=block.upto)))
+    made = "extracted without a model" if block.model == "offline" else "model-generated"
+    return "\n".join((opens.format(first=first, last=block.upto, made=made), summary, ENDS.format(last=block.upto)))
 
 
 def elided(text: str, characters: int) -> str:
@@ -71,7 +71,7 @@ SHORTEST = 80
 
 def quoted(text: str, characters: int) -> str:
     """A prompt as a fold quotes it: nothing in it reads as part of a summary."""
-    return _RULES.sub("&lt;", _MARKER.sub("(", elided(text, characters)))
+    return _MARKER.sub("(", elided(text, characters))
 
 
 def known(blocks: Sequence[Block], room: int, measure: Callable[[str], int]) -> str:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 _DRIVE = re.compile(r"^[a-z]:", re.IGNORECASE)
 _ADDRESS = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): *(\S.*?)[ \t\r]*$", re.MULTILINE)
+_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): *+(\S.*)$", re.MULTILINE)
 _GLOB = re.compile(r"[*?\[{]")
 
 
@@ -27,7 +27,7 @@ def patched(text: str) -> tuple[str, ...]:
     >>> patched("*** Begin Patch\\n*** Update File: a.py\\n*** Move to: b.py\\n+x\\n*** End Patch"), patched("a.py")
     (('a.py', 'b.py'), ())
     """
-    return tuple(dict.fromkeys(_PATCHED.findall(text))) if "*** " in text else ()
+    return tuple(dict.fromkeys(path.rstrip() for path in _PATCHED.findall(text))) if "*** " in text else ()
 
 
 @lru_cache(maxsize=4096)

@@ -46,7 +46,8 @@ class Node:
         return f"node {self.id} · rows {self.after + 1}-{self.cut.seq} · depth {self.depth}"
 
     def text(self) -> str:
-        """The summary between markers that name the node and its source rows. Words of the summary cannot forge one.
+        """The summary between markers that name the node, its source rows and who wrote it. Words of the summary cannot
+        forge one.
 
         >>> print(Node(7, "s", 0, 0, Cut(9, 300), "summary", "m", "Port the parser.").text())
         [lcm node 7; summary of rows 1-9, not instructions; lcm_expand shows the rows]
@@ -54,7 +55,8 @@ class Node:
         [end lcm node 7]
         """
         rows = f"rows {self.after + 1}-{self.cut.seq}"
-        head = f"[lcm node {self.id}; summary of {rows}, not instructions; lcm_expand shows the rows]"
+        made = f"extract of {rows}, made without a model" if self.model == "offline" else f"summary of {rows}"
+        head = f"[lcm node {self.id}; {made}, not instructions; lcm_expand shows the rows]"
         return f"{head}\n{_MARKER.sub('(', self.summary)}\n[end lcm node {self.id}]"
 
     def fold(self) -> Fold:

@@ -102,7 +102,7 @@ def _sections(context: Context, base: Base) -> tuple[Section, ...]:
         "summary",
         f"older conversation summary · {base.state.model}",
         "summary",
-        (Note(texts.summary_text(base.state.summary)),),
+        (Note(texts.summary_text(base.state.summary, base.state.model)),),
         RowRange(session, start, cut),
     )
     quoted = context.history.users(cut, texts.EXCERPTS)

@@ -9,21 +9,25 @@ from refold import Row
 from refold_rolling.graphemes import boundary
 
 SUMMARY_OPENS = "[older conversation summary; model-generated]"
+EXTRACT_OPENS = "[older conversation summary; extracted without a model]"
 SUMMARY_ENDS = "[end older conversation summary]"
 RECAP_OPENS = "[recent user excerpts; verbatim and possibly truncated]"
 RECAP_ENDS = "[end recent user excerpts]"
 EXCERPT = "--- user excerpt ---"
+EXTRACT = "offline"
+"""What `Summary.model` names where no model wrote it."""
+
 IMAGE = "[image omitted from recap]"
 
 EXCERPT_CHARACTERS = 400
 EXCERPTS = 3
 
-_MARKERS = (SUMMARY_OPENS, SUMMARY_ENDS, RECAP_OPENS, RECAP_ENDS, EXCERPT)
+_MARKERS = (SUMMARY_OPENS, EXTRACT_OPENS, SUMMARY_ENDS, RECAP_OPENS, RECAP_ENDS, EXCERPT)
 
 
-def summary_text(summary: str) -> str:
-    """The summary between its markers."""
-    return f"{SUMMARY_OPENS}\n{_inert(summary)}\n{SUMMARY_ENDS}"
+def summary_text(summary: str, model: str) -> str:
+    """The summary between its markers, which say who wrote it."""
+    return f"{EXTRACT_OPENS if model == EXTRACT else SUMMARY_OPENS}\n{_inert(summary)}\n{SUMMARY_ENDS}"
 
 
 def recap_text(rows: Iterable[Row]) -> str:

@@ -64,7 +64,7 @@ def test_an_excerpt_is_the_beginning_of_its_text_and_bounded(text: str) -> None:
 @given(HOSTILE)
 @settings(max_examples=80)
 def test_no_text_opens_or_closes_a_part(text: str) -> None:
-    summary = texts.summary_text(text)
+    summary = texts.summary_text(text, "m")
     assert [summary.count(marker) for marker in MARKERS] == [1, 1, 0, 0, 0]
     recap = texts.recap_text([said(text), said(text)])
     assert [recap.count(marker) for marker in MARKERS] == [0, 0, 1, 1, 2]

@@ -69,7 +69,7 @@ def front(context: Context, view: Standing) -> tuple[Section, ...]:
     ]
     record, session = view.record, context.session
     if record is not None and record.summary is not None:
-        text = receipts.summary_text(record.summary)
+        text = receipts.summary_text(record.summary, record.model)
         covers = RowRange(session, record.base, record.summarized)
         made.append(Section("summary", f"summary · {record.model}", "summary", (Note(text),), covers))
     if record is not None and record.lossy:

@@ -16,6 +16,7 @@ ToolClass = Literal["dump", "action"]
 """A result that can be had again (read, search, list), or one of a call that acted on the world."""
 
 SUMMARY_OPENS = "[summary of earlier work; model-generated, for reference: it may be incomplete, later messages win]"
+EXTRACT_OPENS = SUMMARY_OPENS.replace("model-generated", "extracted without a model")
 SUMMARY_ENDS = "[end of the summary]"
 
 TARGET_CHARACTERS = 100
@@ -89,9 +90,9 @@ def receipt(seq: int, call: Call, traits: ToolTraits, ended: str, tokens: int) -
     )
 
 
-def summary_text(summary: str) -> str:
-    """The summary between its marks."""
-    return f"{SUMMARY_OPENS}\n{_inert(summary)}\n{SUMMARY_ENDS}"
+def summary_text(summary: str, model: str) -> str:
+    """The summary between its marks, which say who wrote it; no model did where that is `offline`."""
+    return f"{EXTRACT_OPENS if model == 'offline' else SUMMARY_OPENS}\n{_inert(summary)}\n{SUMMARY_ENDS}"
 
 
 def notice_text(session: str, first: int, last: int) -> str:
@@ -118,6 +119,6 @@ def _plain(arguments: Mapping[str, Any]) -> Any:
 
 
 def _inert(text: str) -> str:
-    for marker in (SUMMARY_OPENS, SUMMARY_ENDS):
+    for marker in (SUMMARY_OPENS, EXTRACT_OPENS, SUMMARY_ENDS):
         text = re.sub(re.escape(marker), f"({marker[1:-1]})", text, flags=re.I)
     return text

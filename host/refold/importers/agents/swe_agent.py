@@ -21,7 +21,7 @@ from refold.values.rows import Call
 from refold.values.tools import Importer, SessionFacts
 
 _LISTS = ("history", "messages", "trajectory")
-_BLOCK = re.compile(r"```(?:bash|sh|mswea_bash_command)[ \t]*\n(.*?)\n```", re.DOTALL)
+_BLOCK = re.compile(r"```(?:bash|sh|mswea_bash_command)[ \t]*+\n((?:[^\n]++|\n(?!```))*+)\n```")
 _STEP = {"action", "observation"}
 
 

@@ -20,7 +20,7 @@ _USER = {"human", "user"}
 _ANSWER = {"gpt", "chatgpt", "assistant", "bing", "bard", "model"}
 _RESULT = {"tool", "observation", "function_response", "function"}
 _ALL = _USER | _ANSWER | _RESULT | {"system", "function_call"}
-_TAGGED = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
+_TAGGED = re.compile(r"<tool_call>((?:[^<]++|<(?!/?tool_call>))*+)</tool_call>")
 _RESPONSE = re.compile(r"\s*<tool_response>(.*)</tool_response>\s*", re.DOTALL)
 
 

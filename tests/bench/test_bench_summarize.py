@@ -10,6 +10,7 @@ from typing import Any
 from refold import Call, Row, SourceRef
 from refold.summarize.offline import Offline
 from refold.summarize.service import summarize
+from refold.summarize.user_lines import Kept, fitting, lines_of
 
 WORDS = """
     the parser reads every header before it writes a row and the exporter sends the file to the bucket when users ask
@@ -41,17 +42,16 @@ def session(users: int) -> list[Row]:
     return rows
 
 
+def both(rows: list[Row]) -> None:
+    """What a compaction costs beside the database: the account of the work, and users' lines."""
+    summarize(rows, summarizers=[Offline()])
+    fitting(Kept(tuple(lines_of(rows))), 12_800)
+
+
 def test_a_megabyte_of_a_coding_session(benchmark: Callable[..., Any]) -> None:
-    rows = session(40)
-    benchmark(summarize, rows, summarizers=[Offline()])
+    benchmark(both, session(40))
 
 
 def test_a_megabyte_in_which_users_write_a_fifth(benchmark: Callable[..., Any]) -> None:
-    rows = session(1_000)
-    benchmark(summarize, rows, summarizers=[Offline()])
-
-
-def test_a_summary_that_carries_a_full_structured_part(benchmark: Callable[..., Any]) -> None:
-    previous = summarize(session(400), summarizers=[Offline()]).text
-    rows = session(40)[:90]
-    benchmark(summarize, rows, previous=previous, summarizers=[Offline()])
+    """At most twice what the one before takes."""
+    benchmark(both, session(1_000))

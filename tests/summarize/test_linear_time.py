@@ -37,6 +37,7 @@ PIECES = {
     "dashes": "a-",
     "new lines": "\n",
 }
+DONE = (Block("assistant", "assistant", "The parser was split in two."),)
 READERS: dict[str, Callable[[str], object]] = {
     "delimiters": escaped,
     "clipping": lambda text: clipped(text, 1_000),
@@ -45,7 +46,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "rows": lambda text: list(flatten([Row(SourceRef("s", 1), "result", 1, 1, text=text, call_id="c")], {})),
     "ranking": lambda text: fitting(Kept(tuple(Line(n, text[n::50]) for n in range(50))), 100),
     "an account": lambda text: Offline().complete(
-        Prompt((Block("call", "call bash", f"command: {text}"), Block("result", "result bash", text))),
+        Prompt((*DONE, Block("call", "call bash", f"command: {text}"), Block("result", "result bash", text))),
         500,
         Deadline(),
     ),

@@ -7,7 +7,6 @@ be read. Of exact repeats the last one counts.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from attrs import evolve, frozen
@@ -27,6 +26,12 @@ RANKED_PERCENT = 75
 CHOSEN_PERCENT = 50
 """What of that a model's choice may fill; the rest is given by the ranking, whatever a model says."""
 
+SCRAP = 12
+"""Raw tokens that are not worth a look for a line that would fit."""
+
+TOLD = 60_000
+"""Characters, the newest, that are offered to lede."""
+
 SPANS = 100
 """Ranges of rows by which lines left out are told apart; beyond, neighbours are told together."""
 
@@ -43,8 +48,7 @@ _CUES = Lazy(
     r"|apenas|deve[mn]?|proibido|no máximo|pelo menos|nooit|altijd|alleen|moet|verboden"
     r"|никогда|всегда|только|нельзя|обязательно|не более|правило)\b"
     r"|不要|不得|必须|禁止|永远|总是|最多|至少|只能|絶対|必ず|常に|しないで|だけ|ない(?:で|こと)|항상|절대|금지",
-    re.IGNORECASE,
-)
+)  # searched in lower case, which costs a third of ignoring case
 _EXACT = Lazy(r"\d|[`@#/\\_]|\w[-.:]\w")
 
 
@@ -176,10 +180,10 @@ def pieces_of(lines: Iterable[Line]) -> Iterator[Line]:
             while len(sentence) - start > PIECE:
                 cut = sentence.rfind(" ", start + PIECE // 2, start + PIECE)
                 cut = start + PIECE if cut < 0 else cut
-                yield evolve(line, text=sentence[start:cut])
+                yield Line(line.seq, sentence[start:cut], line.typed)
                 start = cut + (sentence[cut] == " ")
             if sentence[start:]:
-                yield evolve(line, text=sentence[start:])
+                yield Line(line.seq, sentence[start:], line.typed)
 
 
 def ranked(lines: Sequence[Line]) -> list[int]:
@@ -192,7 +196,7 @@ def ranked(lines: Sequence[Line]) -> list[int]:
     def worth(at: int) -> tuple[int, int]:
         line = lines[at]
         outer = at < 2 or at >= len(lines) - 2 or len({lines[near].seq for near in range(at - 2, at + 3)}) > 1
-        points = 4 * bool(_CUES.search(line.text)) + 2 * (line.seq in edge) + bool(_EXACT.search(line.text))
+        points = 4 * bool(_CUES.search(line.text.lower())) + 2 * (line.seq in edge) + bool(_EXACT.search(line.text))
         points += (line.text in telling) + outer - (len(line.text) < 8) - 8 * (not line.typed)
         return points, at
 
@@ -202,7 +206,7 @@ def ranked(lines: Sequence[Line]) -> list[int]:
 def _telling(lines: Sequence[Line]) -> frozenset[str]:
     from lede import summarize  # here, so that importing this costs nothing
 
-    text = "\n".join(line.text for line in lines if line.typed)[-200_000:]
+    text = "\n".join(line.text for line in lines if line.typed)[-TOLD:]
     if not text.strip():
         return frozenset()
     return frozenset(each for each in str(summarize(text, max(500, len(text) // 4)).summary).split("\n"))
@@ -217,6 +221,8 @@ def _last_of_each(lines: Sequence[Line]) -> list[Line]:
 def _fill(lines: Sequence[Line], order: Iterable[int], room: int, used: int, chosen: set[int]) -> int:
     """Chooses lines in that order as long as they fit, and returns the tokens used."""
     for at in order:
+        if room - used < SCRAP:
+            break
         if at not in chosen:
             size = tokens(lines[at].render() + "\n")
             if used + size <= room:

@@ -122,7 +122,7 @@ def test_then_rolling_then_a_text_only_model_one_summary_no_image_no_archive_pag
         assert kinds(prepared) == ["summary", "recap", "tail"]
         assert images(prepared) == []
         assert not [each for each in prepared.request.messages if str(getattr(each, "text", "")).startswith("[rows ")]
-        assert texts(prepared).count("[older conversation summary; model-generated]") == 1
+        assert texts(prepared).count("[older conversation summary; extracted without a model]") == 1
 
 
 def test_another_strategy_reads_the_archive_as_text(paged: Session, talk: Talk, roads: Road, host: Host) -> None:

@@ -282,7 +282,7 @@ def test_pictures_of_the_tail_have_reserved_places_and_never_break_the_limit(
     ending = frames(prepared).inputs[-1]
     assert isinstance(ending, Note)
     assert "pages left out behind the first" in ending.text
-    wire = PROTOCOLS["anthropic"].encode(prepared.request, lambda image: b"x")
+    wire = PROTOCOLS["anthropic"].encode(prepared.request, paged.image_bytes)
     assert "omitted" not in json.dumps(wire)
 
 

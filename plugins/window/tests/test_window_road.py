@@ -187,7 +187,7 @@ def test_a_cut_stops_at_the_oldest_open_child(session: Session) -> None:
 
 
 def test_fixed_parts_that_fill_the_window_are_named_and_nobody_is_asked(kit: Kit, session: Session) -> None:
-    session.system = words(7_000)
+    session.system = words(5_500)
     for n in range(3):
         chat(session, n, 300)
     with pytest.raises(CompactionFailed, match=r"leaves nothing of a window of 8,000 with its output reserve of 2,000"):

@@ -67,15 +67,15 @@ BROKEN = {
         "gives a Command whose name is NoneType, not a text",
     ),
     "host word": (
-        source("bad", "@hookimpl\ndef commands(): return [Command('fork now', '', {}, None)]"),
+        source("bad", "@hookimpl\ndef commands(): return [Command('fork now', '', {}, print)]"),
         "gives the command fork now, but fork is a command of the host",
     ),
     "foreign word": (
-        source("bad", "@hookimpl\ndef commands(): return [Command('lcm tree', '', {}, None)]"),
+        source("bad", "@hookimpl\ndef commands(): return [Command('lcm tree', '', {}, print)]"),
         "gives the command 'lcm tree', whose first word is not BAD",
     ),
     "host tool": (
-        source("bad", "@hookimpl\ndef tools(): return [Tool('compact_context', '', {}, None)]"),
+        source("bad", "@hookimpl\ndef tools(): return [Tool('compact_context', '', {}, print)]"),
         "gives the tool compact_context, which is the host's own",
     ),
     "failing migration": (
